@@ -1,0 +1,41 @@
+# Two commands do everything on a machine that has Python 3.11, pip and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+OUT    ?= demo
+
+.PHONY: demo test check bench clean help
+help:              ## list the targets
+	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
+
+$(BIN)/pip:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/pip
+	$(BIN)/pip install --quiet --editable '.[all]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/pip
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo ## install into .venv and run the main job on a real problem
+	$(BIN)/headgate demo --out $(OUT)
+
+check: $(VENV)/.dev ## ruff, mypy strict, import-linter
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: $(VENV)/.dev ## tests and doctests, warnings are errors
+	$(BIN)/python -m headgate.kernels
+	$(BIN)/pytest -n auto
+
+bench: $(VENV)/.dev ## speed, each as a ratio to a peer in the same run
+	$(BIN)/python -m benchmarks
+
+clean:             ## remove the virtual environment and what the tools left
+	rm -rf $(VENV) demo .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,74 @@
+"""Laws: the distributions a threshold may follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headgate.errors import ParameterError
+from headgate.laws.base import Floats, Law, RateRange
+from headgate.laws.beta import Beta
+from headgate.laws.burr import LogLogistic, Lomax
+from headgate.laws.discrete import DiscreteWeibull
+from headgate.laws.gamma import Exponential, Gamma, HalfNormal, Maxwell, Nakagami, Rayleigh, Weibull
+from headgate.laws.lognormal import LogNormal
+from headgate.laws.per_arm import PerArm, as_law
+from headgate.laws.scale import ScaleLaw
+from headgate.laws.wrapped import FromScipy, from_scipy
+
+#: Every law by its name in files, on the command line and over HTTP.
+LAWS: dict[str, type[Law]] = {
+    law.name: law
+    for law in (
+        Exponential, Weibull, Gamma, HalfNormal, Rayleigh, Maxwell, Nakagami,
+        Lomax, LogLogistic, LogNormal, Beta, DiscreteWeibull, FromScipy,
+    )
+}  # fmt: skip
+
+
+def from_dict(data: Mapping[str, Any] | str) -> Law:
+    """Read a law from plain data, as `Law.to_dict` writes it, or from its name alone.
+
+    >>> from_dict({"name": "weibull", "shape": 1.6})
+    Weibull(shape=1.6)
+    """
+    if not isinstance(data, Mapping | str):
+        raise ParameterError(f"a law must be a name or a table with a name, got {data!r}")
+    data = {"name": data} if isinstance(data, str) else dict(data)
+    name = data.pop("name", None)
+    if name == PerArm.name:
+        if set(data) != {"laws"} or not isinstance(data["laws"], list | tuple):
+            raise ParameterError(f"law 'per-arm' takes 'laws', a list of one per arm, got {data!r}")
+        return PerArm(tuple(from_dict(law) for law in data["laws"]))
+    if not isinstance(name, str) or name not in LAWS:
+        raise ParameterError(f"unknown law {name!r}: it must be one of {', '.join(LAWS)}")
+    try:
+        return LAWS[name](**data)
+    except TypeError as cause:
+        raise ParameterError(f"law {name!r} does not take {', '.join(data) or 'nothing'}: {cause}") from cause
+
+
+__all__ = [
+    "LAWS",
+    "Beta",
+    "DiscreteWeibull",
+    "Exponential",
+    "Floats",
+    "FromScipy",
+    "Gamma",
+    "HalfNormal",
+    "Law",
+    "LogLogistic",
+    "LogNormal",
+    "Lomax",
+    "Maxwell",
+    "Nakagami",
+    "PerArm",
+    "RateRange",
+    "Rayleigh",
+    "ScaleLaw",
+    "Weibull",
+    "as_law",
+    "from_dict",
+    "from_scipy",
+]

@@ -1,0 +1,95 @@
+"""The standard form of a law: one of a few base curves on a logarithmic, shifted axis.
+
+Every law is G(x, rate) = F0(u) with u = log(rate) + log(phi(x)) + shift, where phi(x) = x, or
+-log(1 - x/cap) for a law on [0, cap]. With q(u) the log density of u, the compiled kernels need only
+the base's F0, q, q' and q''. The bases:
+
+========  ==============================  ========================================================
+GAMMA     S0(u) = Q(a, exp(b u))          exponential, Weibull, gamma, half-normal, Rayleigh, ...
+BURR      S0(u) = (1 + exp(b u))^-a       Lomax, log-logistic
+NORMAL    S0(u) = Phi(-b u)               log-normal
+TABLE     F0 and q tabulated on a grid    any other scale law; `a` is its row, `b` its inflection
+========  ==============================  ========================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from headgate.laws.learned import Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from headgate.laws.base import Law
+
+# The grid of a tabulated base: rate * x from exp(-40) to exp(40).
+TABLE_START = -40.0
+TABLE_STEP = 1.0 / 256.0
+TABLE_SIZE = 20481
+
+_NO_TABLE = np.zeros((1, 3, 1))
+
+
+class Base(IntEnum):
+    """Which base curve a law is."""
+
+    GAMMA = 0
+    BURR = 1
+    NORMAL = 2
+    TABLE = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """A law as the kernels see it; the first five broadcast over arms."""
+
+    base: NDArray[np.int64]
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    cap: NDArray[np.float64]
+    table: NDArray[np.float64]  # (rows, [F0, q, q'], grid)
+    error: NDArray[np.float64]  # how far G may be from the law, by arm or for all: 0 but for a table
+
+    @classmethod
+    def of(
+        cls,
+        base: Base,
+        a: float | NDArray[np.float64] = 1.0,
+        b: float | NDArray[np.float64] = 1.0,
+        shift: float | NDArray[np.float64] = 0.0,
+        cap: float | NDArray[np.float64] = np.inf,
+    ) -> Self:
+        """Fill in what a closed base does not use."""
+        a, b, shift, cap = (np.asarray(v, dtype=np.float64) for v in (a, b, shift, cap))
+        return cls(np.asarray(base, dtype=np.int64), a, b, shift, cap, _NO_TABLE, np.zeros(()))
+
+    def with_shape(self, slot: Slot, shape: NDArray[np.float64]) -> Self:
+        """Return the form with a learned shape, one per arm and batch row, where the law has it."""
+        a = shape if slot == Slot.A else self.a
+        b = shape if slot == Slot.B else 1.0 / shape if slot == Slot.INVERSE_B else self.b
+        return type(self)(self.base, a, b, self.shift, self.cap, self.table, self.error)
+
+    @classmethod
+    def stack(cls, laws: Sequence[Law], members: Sequence[NDArray[np.int64]], arms: int) -> Self:
+        """Join laws that hold for different arms: `members[j]` are the arms that follow `laws[j]`."""
+        base = np.zeros(arms, dtype=np.int64)
+        columns = np.zeros((5, arms))
+        tables: list[NDArray[np.float64]] = []
+        for law, who in zip(laws, members, strict=True):
+            form = law.standard()
+            base[who] = form.base
+            for column, values in zip(columns, (form.a, form.b, form.shift, form.cap, form.error), strict=True):
+                column[who] = values
+            if form.base.item() == Base.TABLE:
+                columns[0, who] += sum(len(table) for table in tables)
+                tables.append(form.table)
+        a, b, shift, cap, error = columns
+        return cls(base, a, b, shift, cap, np.concatenate(tables) if tables else _NO_TABLE, error)
