@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
 
-.PHONY: demo test check bench clean help
+.PHONY: demo test check bench cluster reproduce clean help
 help:              ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
 
@@ -33,9 +33,19 @@ test: $(VENV)/.dev ## tests and doctests, warnings are errors
 	$(BIN)/python -m headgate.kernels
 	$(BIN)/pytest -n auto
 
-bench: $(VENV)/.dev ## speed, each as a ratio to a peer in the same run
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/.dev ## regret and speed, each against a peer in the same run
+	$(BIN)/headgate bench $(if $(wildcard ../shared/data),--data ../shared/data)
+
+$(VENV)/.cluster: $(VENV)/.dev
+	$(BIN)/pip install --quiet --editable '.[dev,dask,ray]'
+	@touch $@
+
+cluster: $(VENV)/.cluster ## simulations on a real Dask and a real Ray, with a worker killed
+	$(BIN)/pytest -m cluster tests/simulation
+
+reproduce: $(VENV)/.demo ## every figure of the paper, and a page that says what holds
+	$(BIN)/headgate reproduce all --out reproduction
 
 clean:             ## remove the virtual environment and what the tools left
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf $(VENV) demo reproduction .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -40,9 +40,11 @@ class Table:
     per_arm: bool
 
     def standard(self) -> Standard:
-        """Return the standard form; `a` numbers the rows."""
+        """Return the standard form; `a` numbers the rows, `b` is u where the curve bends."""
         rows = np.arange(len(self.values), dtype=np.float64)
-        form = Standard.of(Base.TABLE, rows if self.per_arm else 0.0)
+        with np.errstate(divide="ignore"):
+            bend = np.log(self.peaks[0])
+        form = Standard.of(Base.TABLE, rows if self.per_arm else 0.0, bend)
         return Standard(form.base, form.a, form.b, form.shift, form.cap, self.values, self.error)
 
 

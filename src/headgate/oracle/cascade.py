@@ -1,0 +1,35 @@
+"""What the oracle counts on for the cascade reward: -log(1 - w G) is convex on at most one stretch.
+
+That holds for every law of closed form. A tabulated law may have any hazard, so it is looked at.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from headgate.errors import UnsupportedError
+from headgate.laws import Law, PerArm
+from headgate.laws.standard import TABLE_SIZE, Base
+
+_WEIGHTS = (*np.linspace(0.05, 0.95, 10), 0.99, 0.999, 1.0)
+_EVERY = 16  # nodes of the table: 16 to an e-fold
+
+
+@lru_cache(maxsize=64)
+def check_one_convex_stretch(law: Law) -> None:
+    """Raise UnsupportedError if an arm of this law may have more than one convex stretch in a cascade."""
+    for member in [group[0] for group in law.groups] if isinstance(law, PerArm) else [law]:
+        form = member.standard()
+        if form.base == Base.TABLE:
+            F0, q, slope = (form.table[:, row, :TABLE_SIZE:_EVERY] for row in range(3))
+            for weight in _WEIGHTS:
+                failure = 1.0 - weight * F0
+                bend = slope - 1.0 + weight * np.exp(q) / np.maximum(failure, 1e-300)  # d log f' / d log x
+                seen = (failure > 1e-6) & (q > -600.0) & (np.abs(bend) > 1e-3)
+                for convex, here in zip(bend > 0.0, seen, strict=True):
+                    if np.sum(np.diff(convex[here].astype(int), prepend=0) > 0) > 1:
+                        raise UnsupportedError(
+                            f"the hazard of {member} rises more than once, for a cascade it may do so once"
+                        )

@@ -1,0 +1,81 @@
+"""Validation of budgets and of the limits on arms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headgate import checks
+from headgate.errors import BudgetError, ShapeError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """A budget for each batch row, and the least and most each arm may get."""
+
+    budget: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    free: bool
+    """No arm is limited: lower is 0 and upper infinite."""
+
+    @classmethod
+    def of(cls, budget: ArrayLike, lower: ArrayLike, upper: ArrayLike, arms: int) -> Self:
+        """Check that the limits fit the arms and the budget."""
+        if isinstance(budget, float) and 0.0 <= budget < np.inf:
+            amount = np.asarray(budget)
+        else:
+            amount = checks.numbers("budget", budget, BudgetError)
+        if _is_default(lower, 0.0) and _is_default(upper, np.inf):
+            return cls(amount, *_no_limits(arms), free=True)
+        low = _per_arm("lower", checks.numbers("lower", lower, BudgetError), arms)
+        high = _per_arm("upper", checks.numbers("upper", upper, BudgetError, infinite=True), arms)
+        try:
+            np.broadcast_shapes(amount.shape, low.shape[:-1], high.shape[:-1])
+        except ValueError as cause:
+            raise ShapeError(
+                "the batch axes of budget, lower and upper must broadcast, got "
+                f"{amount.shape}, {low.shape[:-1]} and {high.shape[:-1]}"
+            ) from cause
+        if np.any(low > high):
+            arm = int(np.argwhere(low > high)[0][-1])
+            raise BudgetError(
+                f"lower must not exceed upper, got lower {low[..., arm].max():g} > "
+                f"upper {high[..., arm].min():g} for arm {arm}"
+            )
+        needed = low.sum(axis=-1)
+        if np.any(needed > amount * (1.0 + 1e-12)):
+            raise BudgetError(f"the lower limits need {np.max(needed):g}, more than the budget {np.min(amount):g}")
+        return cls(amount, low, high, free=False)
+
+    def whole(self) -> Self:
+        """Round to whole units: what an arm must get up, what it may get and the budget down."""
+        lower, upper = np.ceil(self.lower), np.floor(self.upper)
+        budget = np.floor(self.budget)
+        if np.any(lower > upper) or np.any(lower.sum(axis=-1) > budget):
+            raise BudgetError("no whole-number allocation lies within the limits and the budget")
+        return type(self)(budget, lower, upper, self.free)
+
+
+@lru_cache(maxsize=64)
+def _no_limits(arms: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    none = np.zeros(arms), np.full(arms, np.inf)
+    for limit in none:
+        limit.flags.writeable = False
+    return none
+
+
+def _is_default(value: ArrayLike, default: float) -> bool:
+    return isinstance(value, float | int) and value == default
+
+
+def _per_arm(name: str, values: NDArray[np.float64], arms: int) -> NDArray[np.float64]:
+    if values.ndim == 0:
+        return np.full(arms, values)
+    if values.shape[-1] != arms:
+        raise ShapeError(f"{name} must be one number or one for each of {arms} arms, got shape {values.shape}")
+    return values
