@@ -1,0 +1,93 @@
+"""`headgate demo`: the main job from end to end, in about a minute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headgate.cli import terminal
+from headgate.datasets import ednet_quiz
+
+if TYPE_CHECKING:
+    from headgate.experiments.part import Part
+
+_BUDGETS = (694.86, 400.0, 200.0)  # seconds; the first is what the students of the paper take on average
+_DRAWN = 400.0
+
+
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for figures, data and page.")] = Path("demo"),
+    quick: Annotated[bool, typer.Option("--quick", help="Only a few rounds: seconds instead of a minute.")] = False,
+) -> None:
+    """See it work: solve a real quiz, then let four policies race that have to learn it, and the paper's problem.
+
+    Prints tables and writes a page with figures, whose path is the last line. A second run shows what the first one
+    found.
+
+    [bold]Example[/bold]
+
+    headgate demo --out demo
+    """
+    from headgate.experiments.race import race  # noqa: PLC0415  # extras, and not light
+
+    out.mkdir(parents=True, exist_ok=True)
+    picture = _solve(out)
+    console = Console(stderr=True)
+    with terminal.compiling():
+        parts = race(out, picture, quick=quick, say=lambda text: console.print(f"[dim]{text}[/dim]", highlight=False))
+    for part in parts:
+        _show(part)
+    typer.echo(f"\ntry next: headgate solve {out / 'quiz.toml'} --budget 300")
+    typer.echo(str(out / "index.html"))
+
+
+def _solve(out: Path) -> Path:
+    """Solve the quiz at three budgets, and draw one of them."""
+    from headgate.figures import draw_allocation  # noqa: PLC0415  # an extra, and not light
+
+    quiz, console = ednet_quiz(), terminal.stdout()
+    console.print("[bold]A quiz of 20 questions[/bold], with real response times (EdNet).")
+    console.print("How many seconds should each get? The curves are S-shaped: too few are wasted.\n")
+    table = _table("budget", "questions tried", "best split", "even split", "gain", "gap")
+    with terminal.compiling():
+        best = {budget: quiz.solve(budget) for budget in _BUDGETS}
+    for budget, allocation in best.items():
+        value = float(allocation.value)
+        even = float(quiz.expected_reward(np.full(quiz.arms, budget / quiz.arms)))
+        table.add_row(
+            f"{budget:g} s",
+            f"{np.count_nonzero(allocation.x)} of {quiz.arms}",
+            f"{value:.5f}",
+            f"{even:.5f}",
+            f"+{value / even - 1.0:.1%}",
+            f"{float(allocation.gap):.1g}",
+        )
+    console.print(table)
+    console.print("\nSplits are worth so many right answers; no split is better by more than the gap.")
+    quiz.to_toml(out / "quiz.toml")
+    title = f"20 questions, {_DRAWN:g} seconds: where the time should go"
+    return draw_allocation(quiz, best[_DRAWN], out / "quiz.png", title=title)
+
+
+def _show(part: Part) -> None:
+    """Print what each policy came to."""
+    console, result = terminal.stdout(), part.outcome.results["race"]
+    table = _table("policy", "successes a round", "lost in all", "of the optimum")
+    for row in sorted(result.summary(), key=lambda row: row.regret):
+        reward = f"{row.reward / part.config.rounds:.3f}"
+        table.add_row(row.policy, reward, f"{row.regret:,.0f}", f"{row.share:.1%}")
+    console.print(f"\n[bold]{part.experiment.title}[/bold]: {part.config.rounds:,} rounds, {part.config.runs} runs\n")
+    console.print(table)
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    table.add_column(first)
+    for heading in others:
+        table.add_column(heading, justify="right")
+    return table

@@ -1,0 +1,177 @@
+"""`headgate simulate`: policies play a problem file, and their regret is measured."""
+
+from __future__ import annotations
+
+import json
+import math
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from headgate.cli import terminal
+from headgate.errors import ParameterError
+from headgate.laws import from_dict
+from headgate.policies import POLICIES, Policy
+from headgate.problem import load_problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from headgate.simulation import Result, Summary
+
+_LEVEL = 0.9
+_DEFAULT = ["thompson", "uniform"]
+
+
+class Backend(StrEnum):
+    """Where the workers are."""
+
+    LOKY = "loky"
+    DASK = "dask"
+    RAY = "ray"
+
+
+def simulate(
+    problem_file: Annotated[Path, typer.Argument(metavar="PROBLEM.TOML", help="The arms: law, activation and rate.")],
+    budget: Annotated[float, typer.Option("--budget", "-b", help="How much there is to split each round.")],
+    rounds: Annotated[int, typer.Option("--rounds", "-T", help="The horizon.")] = 10_000,
+    runs: Annotated[int, typer.Option(help="How often it is played.")] = 15,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[:OPTION=VALUE,...]", help=f"One of {', '.join(POLICIES)}; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
+    hidden: Annotated[bool, typer.Option("--hidden", help="Do not tell the budget: policies pour.")] = False,
+    step: Annotated[float | None, typer.Option(help="Pour in steps of this size.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep what is finished there, and the result.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in DIR.")] = False,
+    workers: Annotated[int, typer.Option("--workers", "-j", help="Processes; -1: one per core.")] = -1,
+    backend: Annotated[Backend, typer.Option(help="Processes here, or on a cluster.")] = Backend.LOKY,
+    address: Annotated[str | None, typer.Option(help="The cluster's address; without it, one here.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw regret by round: .png, .pdf, .svg.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every digit.")] = False,
+) -> None:
+    """Let policies play a problem many times, and compare their regret.
+
+    [bold]Examples[/bold]
+
+    headgate simulate problem.toml --budget 40 --policy thompson --policy ra-ucb:scale=1e-6 --policy uniform
+
+    headgate simulate problem.toml --budget 40 --rounds 100000 --out runs --resume
+
+    headgate simulate problem.toml --budget 40 --backend dask --address tcp://10.0.0.1:8786
+    """
+    from headgate import simulation  # noqa: PLC0415  # not light, and --help does without
+
+    problem = load_problem(problem_file)
+    lineup = dict(read_policy(text) for text in policy or _DEFAULT)
+    if resume and out is None:
+        raise ParameterError("--resume needs --out DIR, where the simulation was kept")
+    if plot is not None:
+        from headgate.figures.style import suffix_of  # noqa: PLC0415  # an extra, and not light
+
+        suffix_of(plot)
+    try:
+        result = simulation.simulate(
+            problem, lineup, budget=budget, rounds=rounds, runs=runs, seed=seed, hidden=hidden, step=step,
+            workers=workers, backend=backend.value, address=address, out=out, resume=resume,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        if out is not None:
+            Console(stderr=True).print(f"stopped; what is finished is in {out}: go on with --resume", highlight=False)
+        raise
+    if plot is not None:
+        draw_regret(result, plot)
+    if as_json:
+        summaries = [{key: _finite(v) for key, v in s._asdict().items()} for s in result.summary(_LEVEL)]
+        typer.echo(json.dumps({"summary": summaries, "level": _LEVEL, **result.metadata()}, indent=2, allow_nan=False))
+        return
+    show(result, rounds, runs)
+    for what, path in (("result", out and out / "result.parquet"), ("figure", plot)):
+        if path is not None:
+            typer.echo(f"{what}: {path}")
+
+
+def read_policy(text: str) -> tuple[str, tuple[type[Policy], dict[str, Any]]]:
+    """Read NAME[:OPTION=VALUE,...]; values are JSON where they can be, else text, and a law is a law's name.
+
+    >>> read_policy("ra-ucb:scale=1e-6,confidence=paper")
+    ('ra-ucb:scale=1e-6,confidence=paper',
+     (<class 'headgate.policies.ra_ucb.RAUCB'>, {'scale': 1e-06, 'confidence': 'paper'}))
+    """
+    name, _, rest = text.partition(":")
+    if name not in POLICIES:
+        raise ParameterError(f"unknown policy {name!r}: it must be one of {', '.join(POLICIES)}")
+    options: dict[str, Any] = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise ParameterError(f"the options of a policy must be OPTION=VALUE, got {item!r} in {text!r}")
+        try:
+            options[key] = json.loads(value)
+        except json.JSONDecodeError:
+            options[key] = value
+    if "law" in options:
+        options["law"] = from_dict(options["law"])
+    return text, (POLICIES[name], options)
+
+
+def show(result: Result, rounds: int, runs: int) -> None:
+    """Print the table of final regrets, the best first."""
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    table.add_column("policy", overflow="fold")
+    headings = ("regret", f"{_LEVEL:.0%} interval", "sd", "reward", "of optimum")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for s in sorted(result.summary(_LEVEL), key=lambda s: s.regret):
+        table.add_row(
+            Text(s.policy),
+            f"{s.regret:,.1f}",
+            _interval(s),
+            "" if math.isnan(s.spread) else f"{s.spread:,.1f}",
+            f"{s.reward:,.1f}",
+            f"{s.share:.2%}",
+        )
+    console = terminal.stdout()
+    console.print(table)
+    played = rounds * runs * len(result.policies)
+    console.print(
+        f"\n{rounds:,} rounds, mean of {runs} run{'s' * (runs != 1)}; regret is expected reward lost to the optimum. "
+        f"{played / max(result.seconds, 1e-9):,.0f} rounds/s."
+    )
+
+
+def _interval(s: Summary) -> str:
+    return "" if math.isnan(s.low) else f"{s.low:,.1f} to {s.high:,.1f}"
+
+
+def _finite(value: str | float) -> str | float | None:
+    """JSON has no NaN: the spread of a single run."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def draw_regret(result: Result, path: Path) -> Path:
+    """Draw each policy's mean regret by round, both axes logarithmic, with a band of one standard deviation."""
+    from headgate.figures import regret, style  # noqa: PLC0415  # an extra, and not light
+
+    colors = (style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE, regret.PURPLE, regret.SKY, style.INK)
+    curves = [
+        regret.Curve(policy, result.rounds, runs.mean(axis=0), runs.std(axis=0), colors[place % len(colors)])
+        for place, (policy, runs) in enumerate(result.regret.items())
+        if runs[:, -1].mean() > 0.0  # an oracle has nothing to see on this axis
+    ]
+    if not curves:
+        raise ParameterError("there is no regret to draw: every policy plays the optimum")
+    size = (8.0, 4.5)
+
+    def draw(figure: Figure) -> None:
+        regret.draw_curves(figure.subplots(), curves, inches=size[1] - 1.0, title="Regret by round")
+
+    return style.write(path, size, draw)

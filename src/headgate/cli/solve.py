@@ -1,0 +1,151 @@
+"""`headgate solve`: the best allocation of a budget for a problem file."""
+
+from __future__ import annotations
+
+import json
+import math
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from headgate.cli import terminal
+from headgate.errors import BudgetError
+from headgate.problem import Problem, Reward, load_problem
+
+if TYPE_CHECKING:
+    from headgate.oracle import Allocation
+
+
+class RewardChoice(StrEnum):
+    """What a round pays."""
+
+    SUM = "sum"
+    CASCADE = "cascade"
+
+
+def solve(
+    problem_file: Annotated[Path, typer.Argument(metavar="PROBLEM.TOML", help="The arms: law, activation and rate.")],
+    budget: Annotated[float, typer.Option("--budget", "-b", help="How much there is to split.")],
+    lower: Annotated[
+        list[str] | None, typer.Option(metavar="ARM=AMOUNT", help="The least an arm gets; may be repeated.")
+    ] = None,
+    upper: Annotated[
+        list[str] | None, typer.Option(metavar="ARM=AMOUNT", help="The most an arm gets; may be repeated.")
+    ] = None,
+    reward: Annotated[
+        RewardChoice, typer.Option(help="sum: the number of successes; cascade: 1 if any arm succeeds.")
+    ] = RewardChoice.SUM,
+    tol: Annotated[float, typer.Option(help="Stop when the gap is proved to be at most this.")] = 1e-9,
+    max_nodes: Annotated[int, typer.Option(help="Stop after so many nodes of branch and bound.")] = 10_000,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the curves and the price line: .png, .pdf, .svg.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every digit.")] = False,
+) -> None:
+    """Find the best allocation of a budget, with the proof of how good it is.
+
+    [bold]Examples[/bold]
+
+    headgate solve problem.toml --budget 40
+
+    headgate solve problem.toml --budget 40 --lower q1=5 --upper q2=10 --plot out.png
+
+    headgate solve problem.toml --budget 40 --reward cascade --json
+    """
+    problem = load_problem(problem_file)
+    if plot is not None:
+        from headgate.figures import draw_allocation  # noqa: PLC0415  # an extra, and not light
+        from headgate.figures.style import suffix_of  # noqa: PLC0415
+
+        suffix_of(plot)
+    least, most = limits(problem, "--lower", lower, 0.0), limits(problem, "--upper", upper, math.inf)
+    pays: Reward = "cascade" if reward is RewardChoice.CASCADE else "sum"
+    with terminal.compiling():
+        best = problem.solve(budget, lower=least, upper=most, reward=pays, tol=tol, max_nodes=max_nodes)
+    if plot is not None:
+        draw_allocation(problem, best, plot, reward=pays)
+    report = as_data(problem, best, budget, pays)
+    if as_json:
+        typer.echo(json.dumps(report, indent=2, allow_nan=False))
+    else:
+        show(problem, report)
+        if plot is not None:
+            typer.echo(f"figure     {plot}")
+
+
+def limits(problem: Problem, option: str, given: list[str] | None, default: float) -> Any:
+    """Return the limits of all arms from `ARM=AMOUNT` texts; the default alone if there are none."""
+    if not given:
+        return default
+    amounts = np.full(problem.arms, default)
+    for text in given:
+        name, equals, amount = text.rpartition("=")
+        try:
+            value = float(amount)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise BudgetError(f"{option} must be ARM=AMOUNT, such as {problem.names[0]}=2.5, got {text!r}")
+        amounts[problem.arm(name)] = value
+    return amounts
+
+
+def as_data(problem: Problem, best: Allocation, budget: float, reward: Reward) -> dict[str, Any]:
+    """Return everything about an allocation as plain data, at full precision."""
+    success, marginal = problem.success_probability(best.x), problem.marginal(best.x, reward)
+    return {
+        "budget": budget,
+        "units": problem.units,
+        "reward": reward,
+        "value": float(best.value),
+        "bound": float(best.bound),
+        "gap": float(best.gap),
+        "price": _finite(float(best.price)),
+        "nodes": int(best.nodes),
+        "arms": [
+            {"name": name, "allocation": x, "success_probability": p, "marginal": _finite(slope)}
+            for name, x, p, slope in zip(
+                problem.names, best.x.tolist(), success.tolist(), marginal.tolist(), strict=True
+            )
+        ],
+    }
+
+
+def _finite(number: float) -> float | None:
+    """JSON has no infinity: the marginal of a curve that starts vertically, at 0."""
+    return number if math.isfinite(number) else None
+
+
+def show(problem: Problem, report: dict[str, Any]) -> None:
+    """Print the table of arms, and below it the value and its certificate."""
+    places = terminal.decimals(report["budget"])
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    table.add_column("arm", overflow="fold")
+    units = f" ({problem.units})" if problem.units else ""
+    for heading in (f"allocation{units}", "success probability", "marginal"):
+        table.add_column(heading, justify="right")
+    for arm in report["arms"]:
+        slope = arm["marginal"]
+        table.add_row(
+            Text(arm["name"]),
+            f"{arm['allocation']:.{places}f}",
+            f"{arm['success_probability']:.6f}",
+            "inf" if slope is None else f"{slope:.6g}",
+            style="" if arm["allocation"] > 0.0 else "dim",
+        )
+    console = terminal.stdout()
+    console.print(table)
+    console.print()
+    total = sum(arm["allocation"] for arm in report["arms"])
+    worth = "expected successes" if report["reward"] == "sum" else "probability of a success"
+    price = "inf" if report["price"] is None else f"{report['price']:.9g}"
+    console.print(f"[bold]value      {report['value']:.9g}[/bold]  {worth}")
+    console.print(f"bound      {report['bound']:.9g}  no allocation is worth more")
+    console.print(f"gap        {report['gap']:.2g}  after {report['nodes']} node{'s' * (report['nodes'] != 1)}")
+    console.print(f"price      {price}  what one more unit of budget would add, about")
+    console.print(f"allocated  {total:.9g} of {report['budget']:.9g}{units}")

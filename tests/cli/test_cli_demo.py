@@ -1,0 +1,45 @@
+"""`headgate demo` solves the quiz, lets policies race, and leaves a page and a problem file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import headgate as hg
+from headgate.cli import terminal
+from headgate.cli.app import app
+
+
+def test_the_demo_shows_the_gain_and_the_races_and_prints_the_page_last(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "folder"
+    for _ in range(2):  # the second run shows what the first one found
+        result = CliRunner().invoke(app, ["demo", "--quick", "--out", str(out)], catch_exceptions=False)
+        assert result.exit_code == 0
+        for words in ("694.86 s", "5.97995", "+10.1%", "3.84175", "+34.7%", "2.11421", "+94.9%", "5 of 20"):
+            assert words in result.output
+        assert result.output.count("even split") >= 3
+        assert result.output.splitlines()[-1] == str(out / "index.html")
+    page = (out / "index.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 3
+    assert "http" not in page
+    assert hg.load_problem(out / "quiz.toml") == hg.datasets.ednet_quiz()
+
+
+def test_compiling_is_announced_only_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # a cold cache
+    with terminal.compiling():
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes stderr for a terminal
+    monkeypatch.setenv("COLUMNS", "80")
+    with terminal.compiling():
+        pass
+    assert "compiling kernels" in capsys.readouterr().err
+    (tmp_path / "kernel.nbi").touch()  # a warm one
+    with terminal.compiling():
+        pass
+    assert capsys.readouterr().err == ""
