@@ -1,0 +1,18 @@
+"""Estimators: from evidence to activation and rate."""
+
+from headgate.estimators.estimate import Estimate
+from headgate.estimators.likelihood import Fit, likelihood, maximum, weak_prior, whole_arms
+from headgate.estimators.truncated_mean import corrected_rate, paper_activation, paper_rate, seen_mean
+
+__all__ = [
+    "Estimate",
+    "Fit",
+    "corrected_rate",
+    "likelihood",
+    "maximum",
+    "paper_activation",
+    "paper_rate",
+    "seen_mean",
+    "weak_prior",
+    "whole_arms",
+]

@@ -1,0 +1,216 @@
+"""Evidence: what has been seen of each arm, in a form that only ever adds up.
+
+Per arm three histograms over geometric bins, each with a count and a sum per bin: allocations that failed,
+allocations played, thresholds seen. That is all a learner keeps. It does not depend on the law, does not grow with
+the rounds, does not care in which order or on which machine a round was recorded, and can be discounted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headgate import checks
+from headgate.errors import AllocationError, BudgetError, FeedbackError, ParameterError, ShapeError, UnknownArmError
+from headgate.feedback import Feedback
+from headgate.kernels.record import (
+    BINS,
+    COUNT,
+    FAILED,
+    OCTAVES,
+    PER_OCTAVE,
+    PLAYED,
+    SEEN,
+    SUM,
+    UNITS,
+    record,
+    record_rows,
+)
+from headgate.laws import Floats
+
+_KINDS = {"failed": FAILED, "played": PLAYED, "seen": SEEN}
+
+
+def bin_edges(max_budget: float) -> Floats:
+    """The lower edge of each bin: 0, then 8 bins to the octave for the 16 octaves below `max_budget`."""
+    steps = np.arange(BINS - 1, 0, -1)
+    ratio = np.exp2(np.arange(PER_OCTAVE) / PER_OCTAVE)  # of these and of powers of 2 every edge is made
+    octave, part = np.divmod(-steps, PER_OCTAVE)
+    return np.concatenate([[0.0], max_budget * ratio[part] * np.exp2(octave.astype(np.float64))])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Histograms of shape (..., K, 3 kinds, [count, sum], bins); leading axes are a batch of learners.
+
+    Sums count in units of a bin's lower edge / 2^20, so they are whole numbers and adding them is exact: recording
+    in any order, on any machine, and merging gives the same evidence to the last bit (until it is discounted).
+    """
+
+    max_budget: float
+    bins: Floats
+    edges: Floats
+
+    @classmethod
+    def empty(cls, arms: int, max_budget: float, batch: tuple[int, ...] = ()) -> Self:
+        """Return evidence of nothing; no allocation may exceed `max_budget`."""
+        limit = float(checks.numbers("max_budget", max_budget, BudgetError, open_least=True))
+        if arms < 1:
+            raise ShapeError(f"arms must be at least 1, got {arms}")
+        return cls(limit, np.zeros((*batch, arms, 3, 2, BINS)), bin_edges(limit))
+
+    @property
+    def arms(self) -> int:
+        """The number of arms, K."""
+        return int(self.bins.shape[-4])
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The shape of the batch; () for a single learner."""
+        return self.bins.shape[:-4]
+
+    def counts(self, kind: str) -> Floats:
+        """How many were "failed", "played" or "seen" in each bin: (..., K, bins)."""
+        return self.bins[..., _KINDS[kind], COUNT, :]
+
+    def means(self, kind: str) -> Floats:
+        """The mean of what fell into each bin, 0 for an empty one: (..., K, bins)."""
+        total = self.bins[..., _KINDS[kind], SUM, :] * (np.maximum(self.edges, self.edges[1]) / UNITS)
+        return np.asarray(total / np.maximum(self.counts(kind), np.finfo(np.float64).tiny))
+
+    @property
+    def successes(self) -> Floats:
+        """How many rounds each arm succeeded in: (..., K)."""
+        return np.asarray(self.counts("seen").sum(axis=-1))
+
+    @property
+    def trials(self) -> Floats:
+        """How many rounds each arm got something in: (..., K)."""
+        return np.asarray(self.counts("played").sum(axis=-1))
+
+    def record(self, x: ArrayLike, feedback: Feedback, counted: NDArray[np.bool_] | None = None) -> None:
+        """Add a round, in place: what each arm got and what came of it.
+
+        Arms not reported yet add nothing: record the round again with the others marked as not reported when they
+        are. `counted` leaves out more arms. Nothing changes if the feedback is refused.
+        """
+        shape, use = self.bins.shape[:-3], feedback.reported
+        if counted is not None:
+            use = feedback.reported & counted
+            use.flags.writeable = False  # as `reported` is: one kernel serves both
+        try:
+            amount = np.array(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            amount = np.empty(0)
+        bins = self.bins.reshape(-1, 3, 2, BINS)  # a copy, if this is a view that skips arms
+        if amount.shape == shape == use.shape and record(
+            bins,
+            self.edges,
+            self.max_budget * (1.0 + 1e-9),
+            amount.reshape(-1),
+            feedback.success.reshape(-1),
+            feedback.threshold.reshape(-1),
+            use.reshape(-1),
+        ):
+            if not self.bins.flags.c_contiguous:
+                np.copyto(self.bins, bins.reshape(self.bins.shape))
+            return
+        amount = feedback.check(x)  # says what is wrong with the allocation or the feedback, if it is that
+        if amount.shape != shape or use.shape != shape:
+            raise ShapeError(
+                f"the evidence is of shape {shape}, the allocation {amount.shape}, what is counted {use.shape}"
+            )
+        raise AllocationError(f"no arm may get more than max_budget {self.max_budget:g}, got {amount.max():g}")
+
+    @classmethod
+    def of_rows(
+        cls,
+        arm: ArrayLike,
+        x: ArrayLike,
+        success: ArrayLike,
+        threshold: ArrayLike,
+        *,
+        arms: int | None = None,
+        max_budget: float | None = None,
+    ) -> Self:
+        """Return the evidence of a log: row by row an arm's number, what it got, whether that reached, and where.
+
+        The threshold of a failure is not looked at. Without `arms` and `max_budget`, as many and as much as occur.
+
+        >>> Evidence.of_rows([0, 0, 1], [4.0, 2.0, 1.0], [True, False, False], [2.5, np.nan, np.nan]).trials
+        array([2., 1.])
+        """
+        who, amount = np.atleast_1d(np.asarray(arm)), np.atleast_1d(checks.numbers("x", x, AllocationError))
+        if who.dtype.kind not in "iu" and who.size:
+            raise UnknownArmError(f"arm must be a whole number for each row, got {arm!r}")
+        won = np.atleast_1d(np.asarray(success))
+        if won.dtype != np.bool_ and not np.isin(won, (0, 1)).all():
+            raise FeedbackError(f"success must be true or false for each row, got {success!r}")
+        seen = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
+        if not who.shape == amount.shape == won.shape == seen.shape == (who.size,):
+            shapes = ", ".join(str(v.shape) for v in (who, amount, won, seen))
+            raise ShapeError(f"arm, x, success and threshold must be of one length, got {shapes}")
+        count = int(who.max(initial=0)) + 1 if arms is None else arms
+        evidence = cls.empty(count, float(amount.max(initial=0.0)) if max_budget is None else max_budget)
+        won = won.astype(np.bool_)
+        for wrong, error, rule in (
+            ((who < 0) | (who >= count), UnknownArmError, f"arm {{0}} is not one of the {count} arms"),
+            (amount > evidence.max_budget, AllocationError, f"x {{1}} is more than max_budget {max_budget}"),
+            (won & ~((seen >= 0.0) & (seen <= amount)), FeedbackError,
+             "a success needs 0 <= threshold <= x, got threshold {2} and x {1}"),
+        ):  # fmt: skip
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise error(f"row {row}: " + rule.format(who[row], amount[row], seen[row]))
+        record_rows(evidence.bins, evidence.edges, *map(np.array, (who.astype(np.int64), amount, won, seen)))
+        return evidence
+
+    def merge(self, other: Self) -> Self:
+        """Return the evidence of both."""
+        if self.max_budget != other.max_budget or self.bins.shape != other.bins.shape:
+            raise ShapeError(
+                "evidence merges only with the same arms and max_budget, got "
+                f"{self.bins.shape[:-3]} at {self.max_budget:g} and {other.bins.shape[:-3]} at {other.max_budget:g}"
+            )
+        return type(self)(self.max_budget, self.bins + other.bins, self.edges)
+
+    def discount(self, factor: float) -> None:
+        """Let everything seen so far count `factor` times as much, in place."""
+        if not 0.0 <= factor <= 1.0:
+            raise ParameterError(f"discount must be within [0, 1], got {factor!r}")
+        if factor < 1.0:
+            np.multiply(self.bins, factor, out=self.bins)
+
+    def only(self, arm: int) -> Self:
+        """Return a view of one arm: (..., 1)."""
+        return type(self)(self.max_budget, self.bins[..., arm : arm + 1, :, :, :], self.edges)
+
+    def copy(self) -> Self:
+        """Return evidence of its own."""
+        return type(self)(self.max_budget, self.bins.copy(), self.edges)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, exact, with only what is not 0."""
+        flat = self.bins.ravel()
+        where = np.flatnonzero(flat)
+        return {
+            "max_budget": self.max_budget,
+            "shape": list(self.bins.shape[:-3]),
+            "bins": [PER_OCTAVE, OCTAVES],
+            "where": where.tolist(),
+            "what": flat[where].tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote."""
+        if list(data["bins"]) != [PER_OCTAVE, OCTAVES]:
+            raise ParameterError(f"evidence has bins {data['bins']}, this version reads {[PER_OCTAVE, OCTAVES]}")
+        *batch, arms = data["shape"]
+        evidence = cls.empty(arms, data["max_budget"], tuple(batch))
+        evidence.bins.reshape(-1)[np.asarray(data["where"], dtype=np.int64)] = data["what"]
+        return evidence
