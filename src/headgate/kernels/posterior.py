@@ -1,0 +1,177 @@
+"""Posterior sampling for the cure model: one Newton step an arm, a Laplace draw, and the prior pooled over arms.
+
+theta = (log rate, logit activation), or with the shape's logarithm as a third coordinate where it is learned. The prior
+is normal with independent coordinates, its means and variances the same for all arms and learned from them.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from headgate.kernels.compiled import gufunc
+from headgate.kernels.cure import POINTS, SUMS, gather, gathered_likelihood
+from headgate.kernels.curves import BASE, CAP, COLUMNS, LOC, A, B, fill_row
+from headgate.kernels.record import COUNT, FAILED, SEEN
+from headgate.laws.learned import Slot
+
+_LONGEST = 2.0  # a Newton step, in prior standard deviations
+_CERTAIN = 30.0  # |logit p| beyond which p is 0 or 1 for any purpose
+_NUDGE = 0.03  # of a log shape, for its derivatives
+_STALE = 0.03  # an arm is refreshed when its evidence has grown by this share ...
+_PERIOD = 16  # ... and at least every so many rounds
+_PATIENCE = 5.0  # how many times more successes calm an idle arm
+_HALF = 0.5  # of the arms' own variance counts as spread between arms: all of it, as EM has it, over-disperses
+
+
+SHAPE_IS_A, SHAPE_IS_B, SHAPE_IS_INVERSE_B = int(Slot.A), int(Slot.B), int(Slot.INVERSE_B)
+
+
+@njit(error_model="numpy")
+def _likelihood_at(row, table, integer, bins, edges, slot, theta, log_shape, points, sums, out):
+    """The log likelihood at theta with the shape exp(log_shape); gradient and Hessian go to `out`."""
+    a = math.exp(log_shape) if slot == SHAPE_IS_A else row[A]
+    b = row[B]
+    if slot == SHAPE_IS_B:
+        b = math.exp(log_shape)
+    elif slot == SHAPE_IS_INVERSE_B:
+        b = math.exp(-log_shape)
+    fill_row(row, row[BASE], a, b, row[LOC], row[CAP], 1.0, 0.0)
+    gather(row, bins, edges, points, sums)
+    return gathered_likelihood(row, table, integer, points, sums, np.zeros(4), theta, out)
+
+
+@njit(error_model="numpy")
+def _slope_and_curvature(row, table, integer, bins, edges, prior, slot, theta, points, sums, slope, curvature):
+    """Gradient and negative Hessian of the log posterior at theta; a learned shape's by central differences."""
+    out = np.empty(5)
+    if theta.size == 3:
+        s = theta[2]
+        low = _likelihood_at(row, table, integer, bins, edges, slot, theta, s - _NUDGE, points, sums, out)
+        low1, low2 = out[0], out[1]
+        high = _likelihood_at(row, table, integer, bins, edges, slot, theta, s + _NUDGE, points, sums, out)
+        high1, high2 = out[0], out[1]
+        here = _likelihood_at(row, table, integer, bins, edges, slot, theta, s, points, sums, out)
+        slope[2] = (high - low) / (2.0 * _NUDGE)
+        curvature[2, 2] = -(high - 2.0 * here + low) / _NUDGE**2
+        curvature[0, 2] = curvature[2, 0] = -(high1 - low1) / (2.0 * _NUDGE)
+        curvature[1, 2] = curvature[2, 1] = -(high2 - low2) / (2.0 * _NUDGE)
+    else:
+        gather(row, bins, edges, points, sums)
+        gathered_likelihood(row, table, integer, points, sums, np.zeros(4), theta, out)
+    slope[0], slope[1] = out[0], out[1]
+    curvature[0, 0], curvature[0, 1], curvature[1, 0], curvature[1, 1] = -out[2], -out[3], -out[3], -out[4]
+    for c in range(theta.size):
+        slope[c] -= (theta[c] - prior[0, c]) / prior[1, c]
+        curvature[c, c] += 1.0 / prior[1, c]
+
+
+@njit(error_model="numpy")
+def _eigen(matrix, values, vectors):
+    """Eigenvalues and eigenvectors (columns) of a symmetric matrix; in closed form for two rows."""
+    if values.size == 2:
+        mean, half = 0.5 * (matrix[0, 0] + matrix[1, 1]), 0.5 * (matrix[0, 0] - matrix[1, 1])
+        radius = math.hypot(half, matrix[0, 1])
+        angle = 0.5 * math.atan2(matrix[0, 1], half) if radius > 0.0 else 0.0
+        values[0], values[1] = mean + radius, mean - radius
+        vectors[0, 0] = vectors[1, 1] = math.cos(angle)
+        vectors[1, 0] = math.sin(angle)
+        vectors[0, 1] = -vectors[1, 0]
+    else:
+        found = np.linalg.eigh(matrix)
+        values[:], vectors[:] = found[0], found[1]
+
+
+@njit(error_model="numpy")
+def _refresh(row, table, integer, bins, edges, prior, slot, points, sums, arm):
+    """Move an arm's theta one Newton step towards the mode; renew its variances and the root of its covariance.
+
+    In units of the prior's standard deviations the prior's curvature is 1, and the likelihood is only trusted where it
+    adds to it: eigenvalues below 1 are set to 1.
+    """
+    size = prior.shape[1]
+    theta, variance, factor = arm[:size], arm[size : 2 * size], arm[2 * size + 2 :]
+    slope, curvature = np.empty(size), np.empty((size, size))
+    values, vectors = np.empty(size), np.empty((size, size))
+    _slope_and_curvature(row, table, integer, bins, edges, prior, slot, theta, points, sums, slope, curvature)
+    for c in range(size):
+        slope[c] *= math.sqrt(prior[1, c])
+        for e in range(size):
+            curvature[c, e] *= math.sqrt(prior[1, c] * prior[1, e])
+    _eigen(curvature, values, vectors)
+    along, length = np.zeros(size), 0.0  # the step in the directions of the eigenvectors
+    for e in range(size):
+        values[e] = max(values[e], 1.0)
+        for c in range(size):
+            along[e] += vectors[c, e] * slope[c] / values[e]
+        length += along[e] * along[e]
+    shorten = min(1.0, _LONGEST / math.sqrt(length)) if length > 0.0 else 0.0
+    for c in range(size):
+        deviation = math.sqrt(prior[1, c])
+        variance[c] = 0.0
+        for e in range(size):
+            theta[c] += shorten * along[e] * vectors[c, e] * deviation
+            root = deviation * vectors[c, e] / math.sqrt(values[e])
+            factor[c * size + e] = root
+            variance[c] += root * root
+    theta[1] = min(max(theta[1], -_CERTAIN), _CERTAIN)
+
+
+@njit(error_model="numpy")
+def _pool(arms, hyperprior, pooling, pooled):
+    """Re-estimate the prior's means and variances from the arms, with a hyperprior worth a few arms."""
+    count, size = arms.shape[0], hyperprior.shape[1]
+    for c in range(size):
+        total = pooling[0] * hyperprior[0, c]
+        for i in range(count):
+            total += arms[i, c]
+        mean = total / (count + pooling[0])
+        squares = pooling[1] * hyperprior[1, c]
+        for i in range(count):
+            squares += (arms[i, c] - mean) ** 2 + _HALF * arms[i, size + c]
+        pooled[0, c], pooled[1, c] = mean, squares / (count + pooling[1])
+
+
+@gufunc(
+    [
+        "void(int64[:], float64[:], float64[:], float64[:], float64[:], float64[:,:,:], boolean[:], float64[:,:,:,:], "
+        "float64[:], float64[:,:], float64[:,:], float64[:,:], float64[:], int64, float64, int64, boolean[:], "
+        "float64[:,:], float64[:,:], float64[:,:], float64[:,:])"
+    ],
+    "(k),(k),(k),(k),(k),(r,c,n),(k),(k,h,s,j),(j),(k,m),(t,d),(t,d),(t),(),(),(),(k),(k,d)->(k,m),(k,d),(t,d)",
+)
+def sample(
+    base, a, b, shift, cap, table, integer, bins, edges, before, prior, hyperprior, pooling, slot, calm, clock, idle,
+    noise, arms, draw, pooled,
+):  # fmt: skip
+    """Draw every arm's theta from its posterior, then pool the prior for the next round.
+
+    An arm's memory (a row of `before` and `arms`) is theta, its variances, the round in which it is due for a
+    refresh, its successes then, and a root of its covariance. `prior`, `hyperprior` and `pooled` are a row of means
+    and a row of variances; `pooling` is how many arms the hyperprior's means and variances are worth.
+
+    The noise of an arm with n successes is multiplied by (1 + n / calm)^(-1/2): once an arm is known, exploring it
+    costs more than it tells. An arm that is idle, because the last allocation gave it nothing, is calmed later: an
+    unlucky start must not silence it for good.
+    """
+    size = prior.shape[1]
+    row, points, sums = np.empty(COLUMNS), np.empty(POINTS), np.empty(SUMS)
+    for i in range(base.size):
+        arms[i] = before[i]
+        if clock >= arms[i, 2 * size]:
+            fill_row(row, base[i], a[i], b[i], shift[i], cap[i], 1.0, 0.0)
+            _refresh(row, table, integer[i], bins[i], edges, prior, slot, points, sums, arms[i])
+            seen, failed = 0.0, 0.0
+            for j in range(edges.size):
+                seen += bins[i, SEEN, COUNT, j]
+                failed += bins[i, FAILED, COUNT, j]
+            # Arms take turns, so that no round has to refresh them all.
+            turn = _PERIOD - (clock + i) % _PERIOD
+            arms[i, 2 * size] = clock + min(max(math.floor(_STALE * (seen + failed)), 1.0), turn)
+            arms[i, 2 * size + 1] = seen
+        calmed = 1.0 / math.sqrt(1.0 + arms[i, 2 * size + 1] / (_PATIENCE * calm if idle[i] else calm))
+        for c in range(size):
+            draw[i, c] = arms[i, c]
+            for e in range(size):
+                draw[i, c] += calmed * arms[i, 2 * size + 2 + c * size + e] * noise[i, e]
+    _pool(arms, hyperprior, pooling, pooled)

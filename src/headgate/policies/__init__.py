@@ -1,0 +1,58 @@
+"""Policies: how to allocate while learning."""
+
+from __future__ import annotations
+
+import json
+
+from headgate.errors import InputError
+from headgate.policies.base import VERSION, Policy
+from headgate.policies.cucb import CUCB
+from headgate.policies.explore_then_commit import ExploreThenCommit
+from headgate.policies.greedy import Greedy
+from headgate.policies.mara import MARA
+from headgate.policies.mg_ucb import MGUCB
+from headgate.policies.model import Curves, ModelPolicy
+from headgate.policies.oracle_policy import Oracle
+from headgate.policies.ra_ucb import RAUCB
+from headgate.policies.thompson import Thompson
+from headgate.policies.uniform import Uniform
+
+#: Every policy by its name in files, on the command line and over HTTP.
+POLICIES: dict[str, type[Policy]] = {
+    policy.name: policy for policy in (Thompson, RAUCB, MGUCB, Greedy, ExploreThenCommit, CUCB, MARA, Uniform, Oracle)
+}
+
+
+def load_policy(text: str) -> Policy:
+    """Continue a policy from what `Policy.to_json` wrote: the same future decisions."""
+    try:
+        data = json.loads(text)
+        version, name = data["version"], data["policy"]
+    except (ValueError, KeyError, TypeError) as cause:
+        raise InputError(f"this is not a policy's JSON: {cause}") from cause
+    if version != VERSION:
+        raise InputError(f"the policy was written in format {version}, this version reads {VERSION}")
+    if name not in POLICIES:
+        raise InputError(f"unknown policy {name!r}: it must be one of {', '.join(POLICIES)}")
+    try:
+        return POLICIES[name].from_data(data)
+    except (KeyError, TypeError, AttributeError, IndexError) as cause:
+        raise InputError(f"this JSON of policy {name!r} is damaged: {cause!r}") from cause
+
+
+__all__ = [
+    "CUCB",
+    "MARA",
+    "MGUCB",
+    "POLICIES",
+    "RAUCB",
+    "Curves",
+    "ExploreThenCommit",
+    "Greedy",
+    "ModelPolicy",
+    "Oracle",
+    "Policy",
+    "Thompson",
+    "Uniform",
+    "load_policy",
+]

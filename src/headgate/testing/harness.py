@@ -1,0 +1,98 @@
+"""What the checks are made of: small problems, runs of a policy, and complaints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headgate.errors import HeadgateError
+from headgate.feedback import Feedback
+from headgate.laws import Exponential, Floats, Law
+from headgate.policies import Policy
+from headgate.problem import Problem
+
+ARMS = 4
+BUDGET = 12.0
+ROUNDS = 36
+
+MakePolicy: TypeAlias = Callable[..., Policy]
+"""Makes a fresh policy: the class itself, or a `functools.partial` of it with its own options.
+
+It is called with a law, `arms`, `max_budget` and the options that all policies take.
+"""
+
+
+class ConformanceError(HeadgateError, AssertionError):
+    """A policy does not keep a promise that every policy makes."""
+
+
+def expect(condition: object, complaint: str) -> None:
+    """Raise unless the condition holds."""
+    if not condition:
+        raise ConformanceError(complaint)
+
+
+def problem_for(law: Law | None = None, arms: int = ARMS) -> Problem:
+    """A problem in which half of the budget goes a long way, with one arm that is hardly ever active."""
+    activation = np.array([0.9, 0.6, 0.4, 0.05])[:arms]
+    return Problem(law or Exponential(), activation, np.array([0.5, 0.3, 1.0, 0.4])[:arms])
+
+
+def budgets(count: int = ROUNDS, most: float = BUDGET) -> Floats:
+    """A budget for each round, never twice the same in a row."""
+    return most * (0.3 + 0.7 * np.modf(0.618 * np.arange(1.0, count + 1.0))[0])
+
+
+def check_feasible(
+    policy: Policy, x: Floats, budget: ArrayLike, lower: ArrayLike = 0.0, upper: ArrayLike = np.inf
+) -> None:
+    """Amounts are finite, within the limits, whole where they must be, and add up to the budget at most."""
+    shape = (*policy.batch, policy.arms)
+    expect(np.shape(x) == shape, f"an allocation must be of shape {shape}, got {x!r}")
+    expect(np.isfinite(x).all() and (x >= 0.0).all(), f"an allocation must be finite and >= 0, got {x}")
+    expect(np.all(x.sum(axis=-1) <= np.asarray(budget) * (1.0 + 1e-9) + 1e-12), f"{x} spends more than {budget!r}")
+    expect(np.all(x >= np.asarray(lower) - 1e-9), f"{x} is below the lower limits {lower!r}")
+    expect(np.all(x <= np.asarray(upper) + 1e-9), f"{x} is above the upper limits {upper!r}")
+    parts = x[..., policy.whole]
+    expect(np.array_equal(parts, np.floor(parts)), f"arms that count in whole units must get whole units, got {x}")
+
+
+def run(
+    policy: Policy, problem: Problem, amounts: Iterable[float], rng: np.random.Generator, **limits: ArrayLike
+) -> Iterator[tuple[Floats, Feedback]]:
+    """Allocate, check, play and observe, round by round."""
+    for budget in amounts:
+        x = policy.allocate(budget)
+        check_feasible(policy, x, budget, **limits)
+        feedback = problem.play(x, rng)
+        policy.observe(x, feedback)
+        yield x, feedback
+
+
+def run_all(
+    policy: Policy, problem: Problem, amounts: Iterable[float], seed: int = 0, **limits: ArrayLike
+) -> list[Floats]:
+    """Run to the end; return the allocations."""
+    return [x for x, _ in run(policy, problem, amounts, np.random.default_rng(seed), **limits)]
+
+
+def restored(policy: Policy) -> Policy:
+    """Write the policy as JSON and read it back, as a new process would."""
+    text = policy.to_json()
+    expect(isinstance(text, str), f"to_json must return text, got {type(text).__name__}")
+
+    def refuse(word: str) -> None:
+        raise ConformanceError(f"to_json must write plain JSON, which has no {word}")
+
+    return type(policy).from_data(json.loads(text, parse_constant=refuse))
+
+
+def only(feedback: Feedback, told: Any) -> Feedback:
+    """The same feedback with some arms not reported yet."""
+    shown = feedback.reported & told
+    won = feedback.success & shown
+    return Feedback(won, np.where(won, feedback.threshold, np.nan), shown)
