@@ -1,0 +1,76 @@
+"""The policies of a simulation: however they are given, made for a batch of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Self, TypeAlias, final
+
+import numpy as np
+
+from headgate.errors import ParameterError, UnsupportedError
+from headgate.policies import Oracle, Policy
+from headgate.problem import Problem
+from headgate.simulation.environment import name_of
+from headgate.simulation.streams import policy_seed
+
+Factory: TypeAlias = Callable[..., Policy]
+Entrant: TypeAlias = Factory | tuple[Factory, Mapping[str, Any]]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Contender:
+    """One policy of a simulation: its name there, what makes it, and with which options."""
+
+    name: str
+    factory: Factory
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, given: Entrant) -> Self:
+        """Read a class, a (class, options) pair, a partial of either, or a function that makes a policy."""
+        factory, options = given if isinstance(given, tuple) else (given, {})
+        if not name:
+            raise ParameterError("the name of a policy must not be empty")
+        if not callable(factory):
+            raise ParameterError(f"policy {name!r} must be a class, (class, options) or a function, got {given!r}")
+        return cls(name, factory, dict(options))
+
+    def build(self, problem: Problem, seed: int, runs: range, max_budget: float, rounds: int, reward: str) -> Policy:
+        """Make the policy for a batch of runs, or for a single one if the problem is; the oracle is told the truth."""
+        seeds = np.array([policy_seed(seed, run) for run in runs])
+        options = {"seed": seeds if problem.batch else int(seeds[0]), "rounds": rounds, **self.options}
+        if reward != "sum":
+            options.setdefault("reward", reward)
+        if _made_by(self.factory) is Oracle:
+            options = {"activation": problem.activation, "rate": problem.rate, **options}
+        law = options.pop("law", problem.law)
+        policy = self.factory(law, problem.arms, max_budget, **options)
+        if not isinstance(policy, Policy):
+            raise ParameterError(f"what makes policy {self.name!r} must return a Policy, got {policy!r}")
+        if policy.batch != problem.batch:
+            raise ParameterError(f"policy {self.name!r} must use the seeds it is given: one learner for each")
+        return policy
+
+    def must_pour(self, policy: Policy) -> None:
+        """Raise if the policy cannot do without knowing the budget."""
+        if not hasattr(policy, "pour"):
+            raise UnsupportedError(f"policy {self.name!r} cannot pour: it needs to know the budget (hidden=True)")
+
+    def describe(self) -> dict[str, Any]:
+        """Return plain data by which two of them are told apart."""
+        given = {**getattr(self.factory, "keywords", {}), **self.options}
+        return {"made_by": name_of(self.factory), "options": {key: repr(value) for key, value in given.items()}}
+
+
+def _made_by(factory: Any) -> Any:
+    return _made_by(factory.func) if isinstance(factory, partial) else factory
+
+
+def contenders(policies: Mapping[str, Entrant]) -> tuple[Contender, ...]:
+    """Read all policies of a simulation."""
+    if not policies:
+        raise ParameterError(f"policies must be a dictionary from names to policies, not empty, got {policies!r}")
+    return tuple(Contender.of(name, given) for name, given in policies.items())

@@ -1,0 +1,158 @@
+"""`simulate`: policies play a problem many times, and their regret is measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headgate.problem import Problem
+from headgate.simulation.budgets import Budget
+from headgate.simulation.environment import Environment
+from headgate.simulation.lineup import Entrant
+from headgate.simulation.plan import Plan, Unit
+from headgate.simulation.play import MEASURES, Curves, play
+from headgate.simulation.progress import Counters, progress
+from headgate.simulation.result import Result
+from headgate.simulation.spread import check_backend, spread
+from headgate.simulation.store import Store
+
+
+def simulate(
+    problem: Problem | Callable[[np.random.Generator], Problem] | Environment,
+    policies: Mapping[str, Entrant],
+    *,
+    budget: Budget = None,
+    rounds: int,
+    runs: int | None = None,
+    seed: int = 0,
+    max_budget: float | None = None,
+    hidden: bool | Collection[str] = False,
+    step: float | None = None,
+    reward: str = "sum",
+    checkpoints: int | ArrayLike = 100,
+    chunk: int | None = None,
+    workers: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    show_progress: bool | None = None,
+) -> Result:
+    """Let policies play, and return their regret at checkpoints.
+
+    Every policy meets the same world: what happens in round t of run r depends on (seed, r, t) only. So does every
+    number returned, whatever the workers, the backend and the chunks.
+
+    Parameters
+    ----------
+    problem
+        A problem; a batch of them, one for each run; a function that draws one for each run from a generator; or an
+        environment such as `Replay`.
+    policies
+        By name: a class, a (class, options) pair, a `functools.partial`, or a function that is called with
+        (law, arms, max_budget, seed=, rounds=). The option `law` has the policy believe in a law that is not the
+        problem's. `Oracle` is told the truth.
+    budget
+        One number, one for each round, a row of them for each run, or a function (t, rng) -> budget with t from 1,
+        which needs `max_budget`. Nothing for a replay whose rows have budgets.
+    rounds, runs, seed
+        The horizon T, how often it is played, and the seed of everything.
+    hidden
+        The budget is not told: the policy pours (in steps of `step`) until it is stopped. True for all policies, or
+        the names of those concerned.
+    reward
+        "sum" or "cascade"; policies are told.
+    checkpoints
+        How many rounds to record, evenly spaced by their logarithm, or which; the last must be `rounds`.
+    chunk
+        How many runs are played as one batch.
+    workers, backend, address
+        How many processes, -1 for one per core; "loky" for processes here, "dask" or "ray" for a cluster at `address`,
+        or a new one here. Units that a lost worker had are played again.
+    out, resume
+        A directory that holds each finished unit at once and in the end `result.parquet` and `result.json`; and
+        whether to go on with what is there.
+    show_progress
+        By default only if stderr is a terminal.
+
+    Examples
+    --------
+    >>> from headgate import Exponential, Problem
+    >>> from headgate.policies import Oracle, Uniform
+    >>> two = Problem(Exponential(), activation=[0.9, 0.5], rate=[0.1, 1.0])
+    >>> result = simulate(two, {"even": Uniform, "best": Oracle}, budget=10.0, rounds=100, runs=3)
+    >>> result.rounds[-1].item(), result.regret["even"].shape[0]
+    (100, 3)
+    >>> float(result.regret["best"].max())
+    0.0
+    """
+    plan = Plan.of(
+        problem,
+        policies,
+        budget=budget,
+        rounds=rounds,
+        runs=runs,
+        seed=seed,
+        max_budget=max_budget,
+        hidden=hidden,
+        step=step,
+        reward=reward,
+        checkpoints=checkpoints,
+        chunk=chunk,
+    )
+    check_backend(workers, backend, address)
+    store = None if out is None else Store.open(out, plan, resume=resume)
+    begun = time.perf_counter()
+    curves = _play_all(plan, store, workers, backend, address, show_progress)
+    result = _joined(plan, curves, time.perf_counter() - begun)
+    if store is not None:
+        result.to_parquet(store.directory / "result.parquet")
+    return result
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is sent to a worker."""
+
+    plan: Plan
+    units: tuple[Unit, ...]
+    counters: Counters
+
+    def __call__(self, number: int) -> Curves:
+        self.counters.begin(number)
+        return play(self.plan, self.units[number], lambda rounds: self.counters.add(number, rounds))
+
+
+def _play_all(
+    plan: Plan, store: Store | None, workers: int, backend: str, address: str | None, shown: bool | None
+) -> dict[Unit, Curves]:
+    units = tuple(plan.units())
+    finished: dict[Unit, Curves] = {}
+    with progress(len(units), plan.rounds * plan.runs * len(plan.lineup), shown=shown) as bar:
+        for number, unit in enumerate(units):
+            found = None if store is None else store.load(number, unit)
+            if found is not None:
+                finished[unit] = found
+                bar.done(number, plan.rounds * len(unit.runs))
+        open_units = [number for number, unit in enumerate(units) if unit not in finished]
+        for number, curves in spread(_Work(plan, units, bar.counters), open_units, workers, backend, address):
+            unit = units[number]
+            if store is not None:
+                store.save(number, curves)
+            finished[unit] = curves
+            bar.done(number, plan.rounds * len(unit.runs))
+    return finished
+
+
+def _joined(plan: Plan, curves: Mapping[Unit, Curves], seconds: float) -> Result:
+    units = plan.units()
+    whole = {c.name: Curves.join([curves[unit] for unit in units if unit.policy == c.name]) for c in plan.lineup}
+    measures = {name: {policy: getattr(found, name) for policy, found in whole.items()} for name in MEASURES}
+    return Result(plan.checkpoints, **measures, configuration=plan.describe(), seconds=seconds)

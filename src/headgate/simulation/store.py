@@ -1,0 +1,85 @@
+"""The output directory: each unit is on disk when it is finished, so that an interrupted simulation can go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from headgate.errors import InputError
+from headgate.simulation.plan import Plan, Unit
+from headgate.simulation.play import MEASURES, Curves
+
+_CONFIGURATION = "configuration.json"
+_FORMAT = 1
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that could change a number."""
+    return {package: version(package) for package in ("headgate", "numpy", "scipy", "numba")}
+
+
+class Store:
+    """Units of one plan, each a file in `DIR/units`, written whole or not at all."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.units = directory / "units"
+
+    @classmethod
+    def open(cls, directory: str | Path, plan: Plan, *, resume: bool) -> Self:
+        """Begin in an empty directory or, to resume, in one whose configuration is the plan's."""
+        store = cls(Path(directory))
+        path = store.directory / _CONFIGURATION
+        configuration = {"format": _FORMAT, "headgate": version("headgate"), **plan.describe()}
+        if path.exists() and any(store.units.glob("*.npz")):
+            if not resume:
+                raise InputError(f"{store.directory} holds a simulation already: resume it, or choose another folder")
+            _same(json.loads(path.read_text(encoding="utf-8")), configuration, store.directory)
+        store.units.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(configuration, indent=2).encode())
+        return store
+
+    def load(self, number: int, unit: Unit) -> Curves | None:
+        """Return a unit that was finished before, or None; a damaged file counts as none."""
+        try:
+            with self._path(number).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                curves = Curves(*(arrays[name] for name in MEASURES))
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+        return curves if len(curves.regret) == len(unit.runs) else None
+
+    def save(self, number: int, curves: Curves) -> None:
+        """Keep a finished unit."""
+        path = self._path(number)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        with part.open("wb") as file:
+            np.savez(file, **{name: getattr(curves, name) for name in MEASURES})
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+
+    def _path(self, number: int) -> Path:
+        return self.units / f"{number:06d}.npz"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that nobody ever sees half of it."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.write_bytes(content)
+    part.replace(path)
+
+
+def _same(old: dict[str, Any], new: dict[str, Any], directory: Path) -> None:
+    new = json.loads(json.dumps(new))
+    different = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    if different:
+        raise InputError(
+            f"{directory} holds a simulation with another {', '.join(different)}: resume it with the same, "
+            "or choose another folder"
+        )
