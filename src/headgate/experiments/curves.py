@@ -1,0 +1,78 @@
+"""Results as curves of a figure: each policy has its colour in all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headgate import theory
+from headgate.experiments import lineup
+from headgate.simulation import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from headgate.figures.regret import Curve
+
+_HIDDEN = {lineup.WIDER}  # in the table only
+
+
+def of_result(result: Result, measure: str = "regret") -> list[Curve]:
+    """Return mean and standard deviation over runs for each policy that figures show."""
+    from headgate.figures.regret import Curve  # noqa: PLC0415  # an extra, and not light
+
+    found = []
+    for policy in result.policies:
+        if policy not in _HIDDEN:
+            values: NDArray[np.float64] = getattr(result, measure)[policy]
+            looks = _looks(policy)
+            found.append(Curve(policy, result.rounds, values.mean(axis=0), values.std(axis=0), **looks))
+    return found
+
+
+def references(rounds: NDArray[np.int64], arms: int, limit: float | None) -> list[Curve]:
+    """Return the lower bound, from T = K on, and the information limit if there is one."""
+    from headgate.figures import style  # noqa: PLC0415  # as above
+    from headgate.figures.regret import Curve  # noqa: PLC0415
+
+    enough = rounds[rounds >= arms]
+    lines = []
+    if enough.size:
+        bound = theory.lower_bound(arms, enough)
+        lines.append(Curve("lower bound", enough, bound, color=style.QUIET, line="--", width=1.3))
+    if limit is not None:
+        later = rounds[rounds >= 2]
+        lines.append(Curve("information limit", later, limit * np.log(later), color=style.INK, line=":", width=1.6))
+    return lines
+
+
+def draw(axes: Axes, lines: list[Curve], **options: Any) -> None:
+    """Draw curves with limits that leave out the first rounds' noise."""
+    from headgate.figures.regret import draw_curves  # noqa: PLC0415  # as above
+
+    if options.get("log", True) and "limits" not in options:
+        top = max(float((c.mean if c.spread is None else c.mean + c.spread).max()) for c in lines)
+        options["limits"] = (
+            min(0.3, 0.5 * min(float(c.mean[-1]) for c in lines if c.mean[-1] > 0.0)),
+            options.pop("room", 2.0) * top,
+        )
+    draw_curves(axes, lines, **options)
+
+
+def _looks(policy: str) -> dict[str, Any]:
+    from headgate.figures import regret, style  # noqa: PLC0415  # as above
+
+    looks: dict[str, dict[str, Any]] = {
+        lineup.WRITTEN: {"color": style.VERMILLION},
+        lineup.SCALED: {"color": style.ORANGE, "width": 2.0},
+        lineup.ETC: {"color": regret.PURPLE},
+        lineup.GREEDY: {"color": regret.OLIVE},
+        lineup.BEST_GUESS: {"color": regret.OLIVE, "line": "--"},
+        lineup.CUCB: {"color": regret.SKY},
+        lineup.MARA: {"color": style.GREEN},
+        lineup.EVEN: {"color": style.QUIET},
+        lineup.THOMPSON: {"color": style.BLUE, "width": 2.4},
+    }
+    return looks.get(policy, {"color": style.INK})

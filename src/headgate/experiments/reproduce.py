@@ -1,0 +1,153 @@
+"""Run experiments into a folder: data, figures and the page; what is finished stays, and is not run again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from headgate.errors import InputError
+from headgate.experiments.base import Experiment, Setting, plain
+from headgate.experiments.logged import criteo, criteo_fit, ednet, ednet_fit
+from headgate.experiments.part import FORMAT, RECORD, Part
+from headgate.experiments.report import checks
+from headgate.experiments.report.page import write_page
+from headgate.experiments.synthetic import no_ucb, ra_etc, theory, unknown_budget
+
+_MODULES = (theory, ra_etc, no_ucb, ednet_fit, ednet, criteo_fit, criteo, unknown_budget)
+EXPERIMENTS: dict[str, Experiment[Any]] = {m.EXPERIMENT.name: m.EXPERIMENT for m in _MODULES}
+_CHECKS: Experiment[Any] = checks.EXPERIMENT
+_MARK = "configuration.json"
+
+
+def reproduce(
+    names: Sequence[str],
+    out: str | Path,
+    *,
+    quick: bool = False,
+    data: str | Path | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    force: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """Run these experiments, each only if it has not been run with the same settings, and write `out/index.html`.
+
+    What is finished is on disk whatever happens later: the page is written also when the run is stopped.
+    """
+    import_module("headgate.figures")  # matplotlib is an extra: better to say so before an hour's work
+    unknown = [name for name in names if name not in EXPERIMENTS]
+    if unknown:
+        raise InputError(f"unknown experiment {unknown[0]!r}: it must be one of {', '.join(EXPERIMENTS)}")
+    place, source = Path(out), None if data is None else Path(data)
+    if source is not None and not source.is_dir():
+        raise InputError(f"--data must be a folder, got {str(source)!r}")
+    place.mkdir(parents=True, exist_ok=True)
+    wanted = [_CHECKS, *(EXPERIMENTS[name] for name in names)]
+    try:
+        for number, experiment in enumerate(wanted):
+            setting = Setting(place / experiment.name, seed, workers, source)
+            finish(experiment, setting, f"[{number + 1}/{len(wanted)}] {experiment.name}", quick, force, say)
+    finally:
+        page = write_page(
+            place, [part for e in (_CHECKS, *EXPERIMENTS.values()) if (part := Part.load(e, place / e.name))]
+        )
+    return page
+
+
+def finish(
+    experiment: Experiment[Any], setting: Setting, title: str, quick: bool, force: bool, say: Callable[[str], None]
+) -> None:
+    """Run one experiment and draw it, unless that has been done with the same settings."""
+    config = experiment.config(quick=quick)
+    key = _key(experiment, config, setting)
+    folder = setting.folder
+    _make_room(folder, key, force=force)
+    part = Part.load(experiment, folder)
+    if part is None:
+        say(f"{title}: {_size(config)}")
+        begun = time.perf_counter()
+        outcome = experiment.run(config, setting)
+        seconds = time.perf_counter() - begun
+        record = {
+            "format": FORMAT,
+            "source": outcome.source,
+            "config": plain(config),
+            "seed": setting.seed,
+            "seconds": seconds,
+            "versions": _versions(),
+            "results": list(outcome.results),
+            "numbers": outcome.numbers,
+        }
+        _write(folder / RECORD, json.dumps(record, indent=1, allow_nan=False))
+        part = Part.load(experiment, folder)
+    else:
+        say(f"{title}: finished before")
+    if part is None:
+        raise InputError(f"{folder} cannot be read back: run again with --force")
+    _draw(part, folder, fresh=not (folder / f"{experiment.name}.png").exists())
+
+
+def _draw(part: Part, folder: Path, *, fresh: bool) -> None:
+    """Draw from the data on disk, to PNG and PDF."""
+    from headgate.figures import style  # noqa: PLC0415  # an extra, and not light
+
+    experiment, draw = part.experiment, part.experiment.draw
+    if draw is not None and fresh:
+        for suffix in (".pdf", ".png"):
+            path = folder / f"{experiment.name}{suffix}"
+            draft = style.write(
+                folder / f".draft{suffix}", experiment.size, lambda f: draw(part.config, part.outcome, f)
+            )
+            draft.replace(path)
+
+
+def _make_room(folder: Path, key: dict[str, Any], *, force: bool) -> None:
+    """Clear what an older run with other settings left; refuse a folder that is not ours."""
+    mark = folder / _MARK
+    if folder.exists() and any(folder.iterdir()):
+        if not mark.is_file():
+            raise InputError(f"{folder} is not empty and not a result of headgate reproduce: choose another --out")
+        if force or _read(mark) != json.loads(json.dumps(key)):
+            shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(mark, json.dumps(key, indent=1))
+
+
+def _key(experiment: Experiment[Any], config: Any, setting: Setting) -> dict[str, Any]:
+    """Everything that decides an experiment's numbers."""
+    files = {name: _digest(path) for name in experiment.inputs if (path := setting.file(name)) is not None}
+    return {"format": FORMAT, "config": plain(config), "seed": setting.seed, "files": files, "versions": _versions()}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    return {package: version(package) for package in ("headgate", "numpy", "scipy", "numba")}
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+def _size(config: Any) -> str:
+    rounds, runs = getattr(config, "rounds", None), getattr(config, "runs", None)
+    return "running" if rounds is None else f"{rounds:,} rounds, {runs} runs"

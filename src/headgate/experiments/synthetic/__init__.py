@@ -1,0 +1,1 @@
+"""Experiments on problems drawn at random: the paper's exponential setting."""

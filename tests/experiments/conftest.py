@@ -1,0 +1,46 @@
+"""Every experiment with settings so small that all of them take seconds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate import experiments
+
+TINY: dict[str, dict[str, Any]] = {
+    "theory": {"rounds": 60, "runs": 2},
+    "ra-etc": {"rounds": 40, "runs": 2},
+    "no-ucb": {"rounds": 40, "runs": 2},
+    "ednet-fit": {},
+    "ednet": {"rounds": 20, "runs": 2},
+    "criteo-fit": {"clicks": 300},
+    "criteo": {"rounds": 20, "runs": 2},
+    "unknown-budget": {"rounds": 30, "runs": 2, "deltas": (1.0, 5.0)},
+}
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Iterator[None]:
+    """Make --quick tiny."""
+    module = sys.modules["headgate.experiments.reproduce"]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, changes in TINY.items():
+            experiment = experiments.EXPERIMENTS[name]
+            small = replace(experiment, quick=replace(experiment.quick, **changes))
+            patch.setitem(experiments.EXPERIMENTS, name, small)
+        checks = module._CHECKS
+        patch.setattr(module, "_CHECKS", replace(checks, quick=replace(checks.quick, instances=200, trials=40)))
+        yield
+
+
+@pytest.fixture(scope="session")
+def everything(tiny: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All experiments, run once, without data."""
+    place = tmp_path_factory.mktemp("reproduction")
+    experiments.reproduce(list(experiments.EXPERIMENTS), place, quick=True)
+    return place
