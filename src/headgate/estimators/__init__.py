@@ -1,7 +1,8 @@
 """Estimators: from evidence to activation and rate."""
 
 from headgate.estimators.estimate import Estimate
-from headgate.estimators.likelihood import Fit, likelihood, maximum, weak_prior, whole_arms
+from headgate.estimators.likelihood import likelihood
+from headgate.estimators.maximum import Fit, maximum, weak_prior, whole_arms
 from headgate.estimators.truncated_mean import corrected_rate, paper_activation, paper_rate, seen_mean
 
 __all__ = [

@@ -28,6 +28,9 @@ class Estimate:
     """The evidence tells activation and rate apart."""
     product_identified: NDArray[np.bool_]
     """The evidence tells at least activation * rate (the law's slope at 0, up to its shape)."""
+    shape: Floats | None = None
+    """Each arm's shape, for a law whose shape is learned."""
+    shape_interval: Floats | None = None
 
     def describe(self) -> list[str]:
         """Say of each arm what is known: "known", "only activation * rate" or "not yet"; a batch row after row."""

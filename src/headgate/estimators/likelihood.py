@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,80 +12,15 @@ from scipy import special
 from headgate import checks
 from headgate.errors import ParameterError, ShapeError
 from headgate.estimators.estimate import Estimate
+from headgate.estimators.maximum import Fit, maximum, weak_prior, whole_arms
+from headgate.estimators.shapes import ShapeFit, learn_shapes
 from headgate.evidence import Evidence
-from headgate.laws import Floats, Law, PerArm, as_law
+from headgate.laws import Floats, Law, as_law
 from headgate.laws.standard import Standard
 from headgate.oracle import standard_form
 
 INTERVALS = ("fisher", "likelihood-ratio")
-_WEAK = 0.04  # a prior precision: standard deviation 5 in log rate and in logit activation
 _KNOWN = 0.4  # a logarithm counts as known below this standard deviation: 2.5 of them away from nothing
-_STEPS = 60
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """The maximum theta = (log rate, logit activation), (..., K, 2), and the curvature there."""
-
-    theta: Floats
-    hessian: Floats
-    """Second derivatives of the log posterior: 11, 12, 22, (..., K, 3)."""
-    value: Floats
-    """The log posterior there, with densities per unit of log phi(X) and the prior without its constant."""
-
-    @property
-    def covariance(self) -> Floats:
-        """The inverse of the curvature, 11, 12, 22; where that is not positive, of its positive part."""
-        c11, c12, c22 = (-self.hessian[..., i] for i in range(3))
-        mean, half = (c11 + c22) / 2.0, (c11 - c22) / 2.0
-        lowest = mean - np.hypot(half, c12)
-        lift = np.maximum(1e-12 * np.abs(mean) + 1e-12 - lowest, 0.0)
-        c11, c22 = c11 + lift, c22 + lift
-        det = c11 * c22 - c12**2
-        return np.stack([c22 / det, -c12 / det, c11 / det], axis=-1)
-
-
-def whole_arms(law: Law, arms: int) -> NDArray[np.bool_]:
-    """Which arms have whole-number thresholds."""
-    return law.integer_arms() if isinstance(law, PerArm) else np.full(arms, law.integer)
-
-
-def weak_prior(evidence: Evidence, form: Standard | None = None) -> Floats:
-    """A prior of almost no weight, (..., K, 4): means and precisions of log rate and logit activation.
-
-    The rate is centred where a typical allocation of the arm reaches its threshold; `form` is needed only for laws
-    on [0, cap], whose axis is not x itself.
-    """
-    played = evidence.counts("played")
-    total = np.sum(played, axis=-1)
-    spent = np.sum(played * evidence.means("played"), axis=-1)
-    typical = np.where(total > 0.0, spent / np.maximum(total, 1e-300), evidence.max_budget / evidence.arms)
-    if form is not None:
-        share = np.minimum(typical / form.cap, 1.0 - 1e-16)  # phi(x) = -log(1 - x / cap)
-        typical = np.where(form.cap < np.inf, -np.log1p(-share), typical)
-    prior = np.zeros((*total.shape, 4))
-    prior[..., 0] = -np.log(np.maximum(typical, 1e-12 * evidence.max_budget))
-    prior[..., 2:] = _WEAK
-    return prior
-
-
-def maximum(
-    form: Standard,
-    integer: NDArray[np.bool_],
-    evidence: Evidence,
-    prior: Floats,
-    start: Floats | None = None,
-    steps: int = _STEPS,
-) -> Fit:
-    """Maximise likelihood times prior, from `start` or from the prior's mean."""
-    from headgate.kernels.cure import fit  # noqa: PLC0415  # machine code loads on first use
-
-    begin = prior[..., :2] if start is None else start
-    theta, shape = fit(
-        form.base, form.a, form.b, form.shift, form.cap, form.table, integer,
-        evidence.bins, evidence.edges, prior, begin, steps,
-    )  # fmt: skip
-    return Fit(theta, shape[..., :3], shape[..., 3])
 
 
 def likelihood(
@@ -111,7 +45,8 @@ def likelihood(
     interval
         "fisher" is normal in (log rate, logit activation) with the observed curvature. "likelihood-ratio" inverts
         the likelihood-ratio test: slower, and right for lopsided likelihoods too (few successes, an activation near
-        1, allocations that hardly tell activation from rate); an end that nothing bounds is 0, 1 or infinite.
+        1, allocations that hardly tell activation from rate); an end that nothing bounds is 0, 1 or infinite. Where
+        a shape is learned the intervals are normal whichever is asked for, and wide enough for not knowing the shape.
     prior
         Means and precisions of (log rate, logit activation), (..., K, 4). Without one a very weak prior makes the
         maximum exist where the evidence says nothing; it takes no part in likelihood-ratio intervals.
@@ -133,10 +68,13 @@ def likelihood(
         raise ParameterError(f"level must be within (0, 1), got {level!r}")
     if law.arm_axis() not in ((), (evidence.arms,)):
         raise ShapeError(f"{law} does not fit {evidence.arms} arms")
+    integer, learned, shapes = whole_arms(law, evidence.arms), law.shape_prior, None
+    if learned is not None and form is None:
+        shapes = learn_shapes(law, learned, evidence, weak_prior(evidence) if prior is None else prior, integer)
+        form, interval = shapes.form, "fisher"
     form = form or standard_form(law, evidence.arms)
-    integer = whole_arms(law, evidence.arms)
     found = maximum(form, integer, evidence, weak_prior(evidence, form) if prior is None else prior)
-    cov = found.covariance
+    cov = found.covariance if shapes is None else _with_shapes(found.covariance, shapes)
     z = float(special.ndtri(0.5 + level / 2.0))
     if interval == "fisher":
         spread = z * np.sqrt(cov[..., [0, 2]])
@@ -155,7 +93,20 @@ def likelihood(
         rate_interval=np.exp(np.stack([low[..., 0], high[..., 0]], axis=-1)),
         identified=known,
         product_identified=known | (seen & (product < _KNOWN**2)),
+        shape=None if shapes is None else np.exp(shapes.log_shape),
+        shape_interval=None if shapes is None else np.exp(_around(shapes.log_shape, z * np.sqrt(shapes.variance))),
     )
+
+
+def _around(centre: Floats, spread: Floats) -> Floats:
+    return np.stack([centre - spread, centre + spread], axis=-1)
+
+
+def _with_shapes(covariance: Floats, shapes: ShapeFit) -> Floats:
+    """Add to the covariance at the shape what not knowing the shape adds: slope slope' variance."""
+    first, second = shapes.slope[..., 0], shapes.slope[..., 1]
+    outer = np.stack([first * first, first * second, second * second], axis=-1)
+    return np.asarray(covariance + outer * shapes.variance[..., None])
 
 
 def _likelihood_ratio(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from headgate.estimators.likelihood import Fit
+from headgate.estimators.maximum import Fit
 from headgate.laws import Floats, Law, RateRange
 
 

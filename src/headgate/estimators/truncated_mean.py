@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
-from headgate.estimators.likelihood import whole_arms
+from headgate.estimators.maximum import whole_arms
 from headgate.evidence import Evidence
 from headgate.laws import Floats, Law, ScaleLaw
 from headgate.laws.roots import bracketed_root

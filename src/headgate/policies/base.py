@@ -104,8 +104,10 @@ class Policy(ABC):
         """
         self.evidence.record(self._played(x, feedback) if self._any_whole else x, feedback)
 
-    def estimate(self, level: float = 0.9, interval: Literal["fisher", "likelihood-ratio"] = "fisher") -> Estimate:
-        """Return what has been learned of each arm, with intervals."""
+    def estimate(
+        self, level: float = 0.9, interval: Literal["fisher", "likelihood-ratio"] = "likelihood-ratio"
+    ) -> Estimate:
+        """Return what has been learned of each arm, with intervals; see `headgate.estimators.likelihood`."""
         with np.errstate(all="ignore"):  # as in `allocate`
             return likelihood(self.law, self.evidence, level=level, interval=interval)
 
