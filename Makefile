@@ -9,7 +9,8 @@ help:              ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
 
 $(BIN)/pip:
-	$(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV): about a minute, once"
+	@$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/pip

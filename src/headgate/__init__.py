@@ -15,7 +15,7 @@ True
 
 from importlib.metadata import version
 
-from headgate import datasets, errors, estimators, laws
+from headgate import datasets, errors, estimators, laws, theory
 from headgate.estimators import Estimate
 from headgate.evidence import Evidence
 from headgate.feedback import Feedback
@@ -49,6 +49,7 @@ from headgate.policies import (
     load_policy,
 )
 from headgate.problem import Problem, load_problem
+from headgate.simulation import Replay, Result, simulate
 
 __version__ = version("headgate")
 
@@ -77,6 +78,8 @@ __all__ = [
     "Policy",
     "Problem",
     "Rayleigh",
+    "Replay",
+    "Result",
     "Thompson",
     "Uniform",
     "Weibull",
@@ -88,5 +91,7 @@ __all__ = [
     "laws",
     "load_policy",
     "load_problem",
+    "simulate",
     "solve",
+    "theory",
 ]

@@ -58,10 +58,13 @@ class Evidence:
     @classmethod
     def empty(cls, arms: int, max_budget: float, batch: tuple[int, ...] = ()) -> Self:
         """Return evidence of nothing; no allocation may exceed `max_budget`."""
-        limit = float(checks.numbers("max_budget", max_budget, BudgetError, open_least=True))
-        if arms < 1:
-            raise ShapeError(f"arms must be at least 1, got {arms}")
-        return cls(limit, np.zeros((*batch, arms, 3, 2, BINS)), bin_edges(limit))
+        limit = checks.numbers("max_budget", max_budget, BudgetError, open_least=True)
+        if limit.ndim:
+            raise BudgetError(f"max_budget must be one number, got {max_budget!r}")
+        count: object = arms
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise ShapeError(f"arms must be a whole number of at least 1, got {arms!r}")
+        return cls(float(limit), np.zeros((*batch, arms, 3, 2, BINS)), bin_edges(float(limit)))
 
     @property
     def arms(self) -> int:
@@ -98,6 +101,8 @@ class Evidence:
         Arms not reported yet add nothing: record the round again with the others marked as not reported when they
         are. `counted` leaves out more arms. Nothing changes if the feedback is refused.
         """
+        if not isinstance(feedback, Feedback):
+            raise FeedbackError(f"feedback must be a headgate.Feedback, got {feedback!r}")
         shape, use = self.bins.shape[:-3], feedback.reported
         if counted is not None:
             use = feedback.reported & counted

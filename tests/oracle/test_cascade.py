@@ -148,3 +148,16 @@ def test_a_hazard_that_rises_twice_is_refused() -> None:
     for law in (Wavy(), [Wavy(), hg.Exponential()], [Wavy(), hg.DiscreteWeibull()]):
         with pytest.raises(UnsupportedError, match=r"Wavy\(\) rises more than once"):
             hg.solve(law, [0.9, 0.5], [1.0, 2.0], 1.5, reward="cascade")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sure_arms_among_others(seed: int) -> None:
+    """With weight 1 an exponential arm's curve is a straight line: neither convex nor concave, up to rounding."""
+    known = hg.solve(hg.Exponential(), [0.99, 1.0], [1.7289573725310277, 0.17066850996680522], 10.0, reward="cascade")
+    assert known.value == pytest.approx(0.9960578121525615, rel=1e-12)
+    rng = np.random.default_rng(seed)
+    for law in (hg.Exponential(), hg.Weibull(1.0), hg.Gamma(1.0), hg.Weibull(1.5), hg.Weibull(0.7)):
+        for _ in range(60):
+            arms = int(rng.integers(2, 5))
+            weight, rate = rng.choice([1.0, 0.99, 0.5], arms), rng.uniform(0.05, 2.0, arms)
+            assert hg.solve(law, weight, rate, float(rng.uniform(1.0, 15.0)), reward="cascade").gap <= 1e-9

@@ -157,3 +157,33 @@ def test_a_shape_to_be_learned_needs_a_learner() -> None:
         hg.Weibull(shape="learn").cdf(1.0, 1.0)
     with pytest.raises(hg.errors.UnsupportedError, match="does not know its shape"):
         hg.RAUCB(hg.Weibull(shape="learn"), arms=3, max_budget=40.0, rounds=100)
+
+
+@pytest.mark.parametrize("law", [hg.Weibull(shape="learn"), hg.LogNormal(sigma="learn"), hg.Gamma(shape="learn")])
+@pytest.mark.parametrize("faster", [100.0, 1e4])
+def test_learned_shapes_survive_evidence_without_spread(law: Law, faster: float) -> None:
+    rng = np.random.default_rng(0)
+    problem = hg.Problem(hg.Weibull(3.3), rng.uniform(0.05, 1.0, 5), faster * rng.uniform(0.05, 2.0, 5))
+    policy = Thompson(law, arms=5, max_budget=20.0, seed=0)
+    for _ in range(120):
+        x = policy.allocate(20.0)
+        seen = problem.play(x, rng)
+        # Every other round with thresholds rounded to the same number.
+        alike = hg.Feedback(seen.success & (x >= 0.5), np.where(seen.success & (x >= 0.5), 0.5, np.nan))
+        policy.observe(x, seen if policy.round % 2 else alike)
+        assert np.all(np.isfinite(x))
+    assert np.all(np.isfinite(policy.memory))
+
+
+def test_learned_shapes_and_a_cascade() -> None:
+    policy = Thompson(hg.Weibull(shape="learn"), arms=3, max_budget=10.0, reward="cascade")
+    assert policy.allocate(5.0).sum() == pytest.approx(5.0)
+
+
+def test_idle_arms_are_those_that_got_nothing_of_something() -> None:
+    policy = Thompson(hg.Exponential(), arms=2, max_budget=10.0)
+    nothing = hg.Feedback([False, False], [np.nan, np.nan])
+    policy.observe([4.0, 0.0], nothing)
+    assert policy.idle.tolist() == [False, True]
+    policy.observe([0.0, 0.0], nothing)  # a round without money says nothing
+    assert policy.idle.tolist() == [False, True]

@@ -32,7 +32,7 @@ def test_a_sequence_agrees_with_the_plain_loop(three: hg.Problem) -> None:
 def test_a_function_is_asked_once_a_round_of_each_run(three: hg.Problem) -> None:
     call = partial(simulate, three, {"best": Oracle, "even": Uniform}, budget=coin, max_budget=8.0, rounds=50)
     result = call(runs=3)
-    assert not result.regret["best"].any()
+    assert np.abs(result.regret["best"]).max() < 1e-12
     assert not np.array_equal(result.optimum["even"][0], result.optimum["even"][1])
     assert same(result, call(runs=3, chunk=1))
     # Runs that share budgets with others, so that each budget is solved once, get the same optimum.
@@ -50,7 +50,7 @@ def test_each_run_may_have_its_own_budgets(three: hg.Problem) -> None:
 def test_whole_number_thresholds() -> None:
     problem = hg.Problem(hg.DiscreteWeibull(1.2), [0.8, 0.4], [0.3, 0.1])
     result = simulate(problem, {"best": Oracle, "thompson": Thompson}, budget=7.0, rounds=60, runs=2)
-    assert not result.regret["best"].any()
+    assert np.abs(result.regret["best"]).max() < 1e-12
     assert np.all(result.regret["thompson"] >= -1e-12)
 
 

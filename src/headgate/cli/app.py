@@ -21,7 +21,7 @@ _UsageError = cast(
 
 app = typer.Typer(
     name="headgate",
-    help="Split a limited budget between options, and prove that the split is the best.",
+    help="Split a limited budget between options, learn from what comes out, and prove how good the split is.",
     epilog="Start with: headgate demo",
     no_args_is_help=True,
     add_completion=False,
@@ -47,7 +47,7 @@ def _options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
     ] = False,
 ) -> None:
-    """Split a limited budget between options, and prove that the split is the best."""
+    """Split a limited budget between options, learn from what comes out, and prove how good the split is."""
 
 
 def run(arguments: list[str] | None = None) -> int:

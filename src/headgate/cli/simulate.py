@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _LEVEL = 0.9
 _DEFAULT = ["thompson", "uniform"]
+_POURING = ["thompson", "mg-ucb"]
 
 
 class Backend(StrEnum):
@@ -66,12 +68,17 @@ def simulate(
 
     headgate simulate problem.toml --budget 40 --rounds 100000 --out runs --resume
 
-    headgate simulate problem.toml --budget 40 --backend dask --address tcp://10.0.0.1:8786
+    headgate simulate problem.toml --budget 40 --backend dask --address tcp://scheduler:8786
     """
     from headgate import simulation  # noqa: PLC0415  # not light, and --help does without
 
     problem = load_problem(problem_file)
-    lineup = dict(read_policy(text) for text in policy or _DEFAULT)
+    chosen = policy or (_POURING if hidden else _DEFAULT)
+    if len(set(chosen)) < len(chosen):
+        raise ParameterError(f"--policy must name each policy once, got {', '.join(chosen)}")
+    if step is not None and not hidden:
+        raise ParameterError("--step is how policies pour: it goes with --hidden")
+    lineup = dict(read_policy(text) for text in chosen)
     if resume and out is None:
         raise ParameterError("--resume needs --out DIR, where the simulation was kept")
     if plot is not None:
@@ -110,7 +117,7 @@ def read_policy(text: str) -> tuple[str, tuple[type[Policy], dict[str, Any]]]:
     if name not in POLICIES:
         raise ParameterError(f"unknown policy {name!r}: it must be one of {', '.join(POLICIES)}")
     options: dict[str, Any] = {}
-    for item in filter(None, rest.split(",")):
+    for item in filter(None, re.split(r",(?![^\[]*\])", rest)):  # not at commas within [ ]
         key, equals, value = item.partition("=")
         if not equals:
             raise ParameterError(f"the options of a policy must be OPTION=VALUE, got {item!r} in {text!r}")

@@ -24,7 +24,7 @@ def compiling() -> Iterator[None]:
     if not console.is_terminal or _compiled():
         yield
         return
-    with console.status("compiling kernels (only the first time, ~20 s)"):
+    with console.status("compiling kernels (only the first time, up to a minute)"):
         yield
 
 

@@ -48,6 +48,9 @@ def reproduce(
     place, source = Path(out), None if data is None else Path(data)
     if source is not None and not source.is_dir():
         raise InputError(f"--data must be a folder, got {str(source)!r}")
+    files = {file for name in names for file in EXPERIMENTS[name].inputs}
+    if source is not None and files and not any((source / file).is_file() for file in files):
+        raise InputError(f"--data {str(source)!r} has none of {', '.join(sorted(files))}")
     place.mkdir(parents=True, exist_ok=True)
     wanted = [_CHECKS, *(EXPERIMENTS[name] for name in names)]
     try:

@@ -85,6 +85,11 @@ def fill_hull(hull, row, table, low, high):
         return
     hull[AT_LOW] = hull[AT_TOUCH] = max(log_slope(row, table, low)[0], FLOOR)
     hull[AT_HIGH] = max(log_slope(row, table, high)[0], FLOOR)
+    sure = row[CASCADE] != 0.0 and row[WEIGHT] == 1.0 and row[BASE] == _GAMMA
+    if sure and row[A] == 1.0 and row[B] == 1.0 and row[CAP] == np.inf:
+        # -log(1 - G) = rate x: a straight line, which rounding makes neither convex nor concave. It is its own chord.
+        hull[TOUCH], hull[CHORD], hull[AT_TOUCH], hull[AT_HIGH] = high, row[LOC], row[LOC], row[LOC]
+        return
     rise, bend = convex_part(row, table, low, high)
     if bend <= low:
         return

@@ -19,6 +19,9 @@ _LONGEST = 2.0  # a Newton step, in prior standard deviations
 _CERTAIN = 30.0  # |logit p| beyond which p is 0 or 1 for any purpose
 _NUDGE = 0.03  # of a log shape, for its derivatives
 _STALE = 0.03  # an arm is refreshed when its evidence has grown by this share ...
+_FAR = 40.0  # how far a log rate may go from where it is expected: 17 decades either way
+_SHAPES = 1.8  # how far a log shape may: a factor of 6
+_WIDEST = 25.0  # how many times wider than expected the arms may be taken to be
 _PERIOD = 16  # ... and at least every so many rounds
 _PATIENCE = 5.0  # how many times more successes calm an idle arm
 _HALF = 0.5  # of the arms' own variance counts as spread between arms: all of it, as EM has it, over-disperses
@@ -83,7 +86,7 @@ def _eigen(matrix, values, vectors):
 
 
 @njit(error_model="numpy")
-def _refresh(row, table, integer, bins, edges, prior, slot, points, sums, arm):
+def _refresh(row, table, integer, bins, edges, prior, hyperprior, slot, points, sums, arm):
     """Move an arm's theta one Newton step towards the mode; renew its variances and the root of its covariance.
 
     In units of the prior's standard deviations the prior's curvature is 1, and the likelihood is only trusted where it
@@ -94,6 +97,15 @@ def _refresh(row, table, integer, bins, edges, prior, slot, points, sums, arm):
     slope, curvature = np.empty(size), np.empty((size, size))
     values, vectors = np.empty(size), np.empty((size, size))
     _slope_and_curvature(row, table, integer, bins, edges, prior, slot, theta, points, sums, slope, curvature)
+    sound = True
+    for c in range(size):
+        sound &= math.isfinite(slope[c])
+        for e in range(size):
+            sound &= math.isfinite(curvature[c, e])
+    if not sound:  # evidence that no curve of the law can bear: keep the mode, and the prior's spread
+        slope[:], curvature[:] = 0.0, 0.0
+        for c in range(size):
+            curvature[c, c] = 1.0 / prior[1, c]
     for c in range(size):
         slope[c] *= math.sqrt(prior[1, c])
         for e in range(size):
@@ -115,6 +127,9 @@ def _refresh(row, table, integer, bins, edges, prior, slot, points, sums, arm):
             factor[c * size + e] = root
             variance[c] += root * root
     theta[1] = min(max(theta[1], -_CERTAIN), _CERTAIN)
+    theta[0] = min(max(theta[0], hyperprior[0, 0] - _FAR), hyperprior[0, 0] + _FAR)
+    if size == 3:
+        theta[2] = min(max(theta[2], hyperprior[0, 2] - _SHAPES), hyperprior[0, 2] + _SHAPES)
 
 
 @njit(error_model="numpy")
@@ -129,7 +144,7 @@ def _pool(arms, hyperprior, pooling, pooled):
         squares = pooling[1] * hyperprior[1, c]
         for i in range(count):
             squares += (arms[i, c] - mean) ** 2 + _HALF * arms[i, size + c]
-        pooled[0, c], pooled[1, c] = mean, squares / (count + pooling[1])
+        pooled[0, c], pooled[1, c] = mean, min(squares / (count + pooling[1]), _WIDEST * hyperprior[1, c])
 
 
 @gufunc(
@@ -160,7 +175,7 @@ def sample(
         arms[i] = before[i]
         if clock >= arms[i, 2 * size]:
             fill_row(row, base[i], a[i], b[i], shift[i], cap[i], 1.0, 0.0)
-            _refresh(row, table, integer[i], bins[i], edges, prior, slot, points, sums, arms[i])
+            _refresh(row, table, integer[i], bins[i], edges, prior, hyperprior, slot, points, sums, arms[i])
             seen, failed = 0.0, 0.0
             for j in range(edges.size):
                 seen += bins[i, SEEN, COUNT, j]

@@ -106,13 +106,23 @@ def _settle(rows, table, hulls, budget, log_price, partial, x):
         x[widest] += rest
         worth += value(rows[widest], table, x[widest])
     elif rest < 0.0:
-        for i in range(x.size):
-            taken = min(-rest, x[i] - hulls[i, h.LOW])
-            if taken > 0.0:
-                worth -= value(rows[i], table, x[i])
-                x[i] -= taken
-                worth += value(rows[i], table, x[i])
-                rest += taken
+        while rest < 0.0:  # from the arm that loses least by it
+            cheapest, least = -1, np.inf
+            for i in range(x.size):
+                if x[i] > hulls[i, h.LOW]:
+                    taken = min(-rest, x[i] - hulls[i, h.LOW])
+                    loss = (value(rows[i], table, x[i]) - value(rows[i], table, x[i] - taken)) / taken
+                    if loss < least:
+                        cheapest, least = i, loss
+            if cheapest < 0:
+                break
+            taken = min(-rest, x[cheapest] - hulls[cheapest, h.LOW])
+            worth -= value(rows[cheapest], table, x[cheapest])
+            x[cheapest] -= taken
+            worth += value(rows[cheapest], table, x[cheapest])
+            rest += taken
+            if x[cheapest] > hulls[cheapest, h.LOW]:
+                break
     return max(bound, worth), worth
 
 

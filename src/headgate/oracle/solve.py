@@ -23,6 +23,7 @@ from headgate.oracle.cascade import check_one_convex_stretch
 from headgate.oracle.limits import Limits
 
 REWARDS = ("sum", "cascade")
+_MOST_UNITS = 1e8
 _ONE: Any = np.int64(1)  # an array of no axes, to all who read it
 
 
@@ -190,7 +191,7 @@ def maximise(
         with np.errstate(all="ignore"):  # the kernels count on infinities, and handle them
             x, value, bound, price = water_fill(weight, rate, limits.budget)
         return Allocation(x, value, bound, price, np.ones_like(value, dtype=np.int64) if x.ndim > 1 else _ONE)
-    if reward == "cascade":
+    if reward == "cascade" and form is None:  # a learned shape is one of a closed base, which has one stretch
         check_one_convex_stretch(law)
     integer = law.integer
     if isinstance(law, PerArm):
@@ -217,7 +218,7 @@ def _standard(
     if integer:
         from headgate.kernels.integer import allocate_integer as kernel  # noqa: PLC0415  # as above
 
-        limits = limits.whole()
+        limits = _useful(limits.whole(), form, rate)
     else:
         from headgate.kernels.allocate import allocate as kernel  # noqa: PLC0415  # as above
     cascade = float(reward == "cascade")
@@ -232,6 +233,16 @@ def _standard(
         doubt = np.sum(form.error * weight, axis=-1)
         value, bound = np.maximum(value - doubt, 0.0), bound + doubt
     return Allocation(x, value, bound, price, nodes)
+
+
+def _useful(limits: Limits, form: Standard, rate: Floats) -> Limits:
+    """Cut whole-unit limits to what can matter: beyond a survival of exp(-40) another unit adds nothing."""
+    enough = np.maximum(np.ceil(40.0 ** (1.0 / form.b) / rate), limits.lower)
+    upper = np.minimum(limits.upper, enough)
+    budget = np.minimum(limits.budget, upper.sum(axis=-1))
+    if np.any(budget > _MOST_UNITS):
+        raise BudgetError(f"a budget of whole units must be at most {_MOST_UNITS:.0e}, got {np.max(budget):g}")
+    return Limits(budget, np.broadcast_to(limits.lower, upper.shape), upper, limits.free)
 
 
 def _mixed(

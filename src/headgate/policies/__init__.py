@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from headgate.errors import InputError
+from headgate.errors import HeadgateError, InputError
 from headgate.policies.base import VERSION, Policy
 from headgate.policies.cucb import CUCB
 from headgate.policies.explore_then_commit import ExploreThenCommit
@@ -36,7 +36,9 @@ def load_policy(text: str) -> Policy:
         raise InputError(f"unknown policy {name!r}: it must be one of {', '.join(POLICIES)}")
     try:
         return POLICIES[name].from_data(data)
-    except (KeyError, TypeError, AttributeError, IndexError) as cause:
+    except HeadgateError as cause:
+        raise InputError(f"this JSON of policy {name!r} is damaged: {cause}") from cause
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as cause:
         raise InputError(f"this JSON of policy {name!r} is damaged: {cause!r}") from cause
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
-from headgate.errors import BudgetError, ParameterError, ShapeError
+from headgate.errors import BudgetError, FeedbackError, InputError, ParameterError, ShapeError, UnsupportedError
 from headgate.estimators import Estimate, likelihood, whole_arms
 from headgate.evidence import Evidence
 from headgate.feedback import Feedback
@@ -71,7 +71,7 @@ class Policy(ABC):
         self.seed = _seeds(common.get("seed", 0))
         self.batch: tuple[int, ...] = self.seed.shape
         self.evidence = Evidence.empty(_count("arms", arms), max_budget, self.batch)
-        self.arms, self.max_budget = arms, self.evidence.max_budget
+        self.arms, self.max_budget = self.evidence.arms, self.evidence.max_budget
         if self.law.arm_axis() not in {(), (arms,)}:
             raise ShapeError(f"{self.law} does not fit {arms} arms")
         self.whole = whole_arms(self.law, arms)  # arms that count in whole units
@@ -94,6 +94,9 @@ class Policy(ABC):
         limits = self.limits(budget)
         with np.errstate(all="ignore"):  # infinity times 0 inside a kernel is no news to the caller
             x = self._allocate(limits)
+        over = x.sum(axis=-1) > limits.budget  # by rounding: a few units in the last place
+        if np.any(over):
+            x = np.where(over[..., None] & ~self.whole, np.maximum(x * (1.0 - 1e-15), limits.lower), x)
         self._begin_round()
         return x
 
@@ -102,7 +105,14 @@ class Policy(ABC):
 
         An arm whose result has not arrived is marked as not reported, and observed later in a call of its own.
         """
+        if not isinstance(feedback, Feedback):
+            raise FeedbackError(f"feedback must be a headgate.Feedback, got {feedback!r}")
         self.evidence.record(self._played(x, feedback) if self._any_whole else x, feedback)
+
+    def pour(self, step: float | None = None, *, resolution: float | None = None) -> Iterator[tuple[int, float]]:
+        """Begin a round whose budget nobody knows yet; only policies that believe in curves can."""
+        del step, resolution
+        raise UnsupportedError(f"{type(self).__name__} cannot pour: it has no curves to follow")
 
     def estimate(
         self, level: float = 0.9, interval: Literal["fisher", "likelihood-ratio"] = "likelihood-ratio"
@@ -130,6 +140,8 @@ class Policy(ABC):
 
     def _played(self, x: ArrayLike, feedback: Feedback) -> Floats:
         """Return a checked allocation as the arms saw it: the whole units of it, for arms that count in those."""
+        if not isinstance(feedback, Feedback):
+            raise FeedbackError(f"feedback must be a headgate.Feedback, got {feedback!r}")
         amount = feedback.check(x)
         if amount.shape != (*self.batch, self.arms):
             raise ShapeError(f"an allocation must be of shape {(*self.batch, self.arms)}, got {amount.shape}")
@@ -181,10 +193,16 @@ class Policy(ABC):
         common: dict[str, Any] = {key: _parsed(value) for key, value in data["common"].items()}
         options = {key: _parsed(value) for key, value in data["options"].items()}
         policy = cls(from_dict(data["law"]), data["arms"], data["max_budget"], **options, **common)
-        policy.round = data["round"]
-        policy.evidence = Evidence.from_dict(data["evidence"])
+        policy.round = _count("round", data["round"] + 1) - 1
+        evidence = Evidence.from_dict(data["evidence"])
+        if (evidence.bins.shape, evidence.max_budget) != (policy.evidence.bins.shape, policy.max_budget):
+            raise InputError(f"its evidence is of {evidence.arms} arms at {evidence.max_budget:g}, not the policy's")
+        policy.evidence = evidence
         for key in cls.state_names:
-            setattr(policy, key, _parsed(data["state"][key]))
+            value, fresh = _parsed(data["state"][key]), getattr(policy, key)
+            if np.ndim(value) != np.ndim(fresh) or np.asarray(value).dtype != np.asarray(fresh).dtype:
+                raise InputError(f"its state {key!r} must be {np.asarray(fresh).dtype} with {np.ndim(fresh)} axes")
+            setattr(policy, key, value)
         return policy
 
     def __repr__(self) -> str:
@@ -194,8 +212,8 @@ class Policy(ABC):
 
 def _seeds(seed: ArrayLike) -> NDArray[np.int64]:
     seeds = np.asarray(seed)
-    if seeds.dtype.kind not in "iu" or np.any(seeds < 0):
-        raise ParameterError(f"seed must be a whole number >= 0, or an array of them for a batch, got {seed!r}")
+    if seeds.dtype.kind not in "iu" or np.any(seeds < 0) or np.any(seeds > np.iinfo(np.int64).max):
+        raise ParameterError(f"seed must be a whole number >= 0 and < 2^63, or an array of them, got {seed!r}")
     return seeds.astype(np.int64)
 
 

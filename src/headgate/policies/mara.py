@@ -61,7 +61,10 @@ class MARA(Policy):
         order = np.argsort(nu, axis=-1, kind="stable")
         want = np.minimum(np.where(self.whole, np.ceil(nu), nu), limits.upper)
         extra = np.take_along_axis(np.maximum(want - limits.lower, 0.0), order, axis=-1)
-        spare = limits.budget[..., None] - limits.lower.sum(axis=-1, keepdims=True)
+        budget = limits.budget[..., None] * (
+            1.0 - (0.0 if self._any_whole else 2.3e-16 * self.arms)
+        )  # less what rounding adds
+        spare = budget - limits.lower.sum(axis=-1, keepdims=True)
         given = np.clip(spare - (np.cumsum(extra, axis=-1) - extra), 0.0, extra)
         given = np.where(
             np.take_along_axis(np.broadcast_to(self.whole, order.shape), order, -1), np.floor(given), given

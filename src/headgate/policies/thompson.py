@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from headgate import checks
 from headgate.estimators import whole_arms
+from headgate.feedback import Feedback
 from headgate.laws import Floats, Law
 from headgate.laws.learned import Slot
-from headgate.oracle import Limits, standard_form
+from headgate.oracle import standard_form
 from headgate.policies.base import Common
 from headgate.policies.model import Curves, ModelPolicy
 
@@ -68,10 +70,12 @@ class Thompson(ModelPolicy):
         self.memory[..., :size] = self._hyperprior[0]
         self._whole = whole_arms(self.law, arms)
 
-    def _allocate(self, limits: Limits) -> Floats:
-        x = super()._allocate(limits)
-        self.idle = x <= 0.0
-        return x
+    def observe(self, x: ArrayLike, feedback: Feedback) -> None:
+        """Learn, and remember which arms got nothing of what was there."""
+        super().observe(x, feedback)
+        amount = np.asarray(x, dtype=np.float64)
+        told = feedback.reported & np.any(amount > 0.0, axis=-1, keepdims=True)
+        self.idle = np.where(told, amount <= 0.0, self.idle)
 
     def _curves(self) -> Curves:
         draw = self._draw()  # theta ~ N(theta_hat, calmed I^-1)

@@ -80,7 +80,8 @@ class Budgets:
     def describe(self) -> Any:
         """Return plain data by which two of them are told apart."""
         if self.draw is not None:
-            return {"drawn_by": name_of(self.draw), "max_budget": self.largest}
+            first = digest(self.block(0, 0, 0, 16, 16))  # functions of one name differ in this
+            return {"drawn_by": name_of(self.draw), "first": first, "max_budget": self.largest}
         if self.amounts is None:
             return {"dictated_by": "environment", "max_budget": self.largest}
         if self.amounts.ndim == 0:

@@ -79,7 +79,8 @@ class Draws:
         """Return the problem's numbers, or the name of the function that draws it."""
         if isinstance(self.source, Problem):
             return {"environment": "draws", **described(self.source)}
-        return {"environment": "draws", "drawn_by": name_of(self.source)}
+        first = [described(self.problem(seed=0, run=run)) for run in range(2)]  # functions of one name differ in these
+        return {"environment": "draws", "drawn_by": name_of(self.source), "first": first}
 
 
 @final

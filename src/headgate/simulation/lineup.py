@@ -56,7 +56,7 @@ class Contender:
 
     def must_pour(self, policy: Policy) -> None:
         """Raise if the policy cannot do without knowing the budget."""
-        if not hasattr(policy, "pour"):
+        if type(policy).pour is Policy.pour:
             raise UnsupportedError(f"policy {self.name!r} cannot pour: it needs to know the budget (hidden=True)")
 
     def describe(self) -> dict[str, Any]:

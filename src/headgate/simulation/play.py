@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headgate.errors import AllocationError
 from headgate.feedback import Feedback
 from headgate.laws import Floats
-from headgate.policies import ModelPolicy, Policy
+from headgate.policies import Policy
 from headgate.problem import Problem
 from headgate.simulation.plan import Plan, Unit
 from headgate.simulation.streams import block_length
@@ -132,8 +132,6 @@ class _Pouring:
 
 def _poured(policy: Policy, step: float | None, budget: float) -> Floats:
     """Return what each arm has got when the budget turns out to be spent."""
-    if not isinstance(policy, ModelPolicy):
-        raise AllocationError(f"{policy!r} cannot pour")
     x = np.zeros(policy.arms)
     left = float(budget)
     for arm, amount in policy.pour(step):

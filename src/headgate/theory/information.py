@@ -74,10 +74,11 @@ def information_limit(problem: Problem, budget: ArrayLike) -> Floats:
     """
     _smooth(problem)
     x = np.asarray(problem.solve(budget).x)
-    active = x > 0.0
-    # Arms that get nothing are given something, so that nothing divides by 0, and then do not count.
-    at = np.where(active, x, 1.0 / problem.rate)
+    # An arm at the law's largest threshold, or where the price has underflowed, does not move with its parameters.
     law, p, rate = problem.law, problem.activation, problem.rate
+    active = (x > 0.0) & (p * law.pdf(x, rate) > 1e-300) & (law.log_sf(x, rate) > -500.0)
+    # Arms that get nothing are given something, so that nothing divides by 0, and then do not count.
+    at = np.where(active, x, law.quantile(0.5, rate))
     slope = p * law.pdf(at, rate)  # the price nu, the same for all active arms
     H = -slope * _amount_slope(law, at, rate) / at  # curvature -p g'
     bend = _rate_slope(law.log_pdf, at, rate)  # d log g / d log rate, so d slope / d theta = slope (1, bend)

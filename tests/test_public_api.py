@@ -1,0 +1,45 @@
+"""The names and shapes that are fixed, used as the design shows them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import headgate as hg
+
+
+def test_every_public_name_exists() -> None:
+    for name in hg.__all__:
+        assert getattr(hg, name) is not None
+    for name in ("simulate", "theory", "Replay", "Thompson", "RAUCB", "MGUCB", "load_policy", "from_scipy"):
+        assert name in hg.__all__
+
+
+def test_the_design_line_by_line() -> None:
+    law = hg.Weibull(shape=1.6)
+    rng = np.random.default_rng(0)
+    problem = hg.Problem(law, activation=np.full(10, 0.5), rate=np.full(10, 0.3))
+    best = problem.solve(40.0)
+    assert best.x.sum() <= 40.0
+    assert best.bound >= best.value
+    policy = hg.Thompson(law, arms=10, max_budget=40.0, seed=0)
+    x = policy.allocate(40.0)
+    policy.observe(x, problem.play(x, rng))
+    assert policy.estimate().rate_interval.shape == (10, 2)
+    again = hg.load_policy(policy.to_json())
+    np.testing.assert_array_equal(again.allocate(40.0), policy.allocate(40.0))
+    assert sum(amount for _, amount in policy.pour(step=1.0)) == pytest.approx(40.0)
+    exponential = hg.Problem(hg.Exponential(), activation=[0.5, 0.9], rate=[0.1, 0.4])
+    result = hg.simulate(
+        exponential, {"thompson": hg.Thompson, "ra-ucb": hg.RAUCB}, budget=40.0, rounds=200, runs=2, seed=0
+    )
+    assert result.regret["thompson"].shape == (2, len(result.rounds))
+
+
+@pytest.mark.parametrize("policy", [hg.Thompson, hg.Uniform, hg.MARA, hg.Greedy, hg.CUCB, hg.RAUCB])
+@pytest.mark.parametrize("arms", [3, 7, 10])
+def test_an_allocation_never_exceeds_its_budget_not_even_by_rounding(policy: type[hg.Policy], arms: int) -> None:
+    learner = policy(hg.Exponential(), arms, 50.0, rounds=1000)
+    rng = np.random.default_rng(arms)
+    for budget in rng.uniform(0.1, 50.0, 200).tolist():
+        assert learner.allocate(budget).sum() <= budget
