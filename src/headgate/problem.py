@@ -14,13 +14,12 @@ from headgate import checks, problem_file
 from headgate.errors import AllocationError, ParameterError, ShapeError, UnknownArmError, UnsupportedError
 from headgate.feedback import Feedback
 from headgate.laws import Floats, Law, PerArm, as_law
-from headgate.oracle import Allocation, solve
+from headgate.oracle import REWARDS, Allocation, solve
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Reward = Literal["sum", "cascade"]
-REWARDS = ("sum", "cascade")
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)

@@ -60,7 +60,7 @@ def solve(
     problem = load_problem(problem_file)
     if plot is not None:
         from headgate.figures import draw_allocation  # noqa: PLC0415  # an extra, and not light
-        from headgate.figures.style import suffix_of  # noqa: PLC0415
+        from headgate.figures.style import suffix_of  # noqa: PLC0415  # an extra
 
         suffix_of(plot)
     least, most = limits(problem, "--lower", lower, 0.0), limits(problem, "--upper", upper, math.inf)

@@ -35,7 +35,7 @@ def of_result(result: Result, measure: str = "regret") -> list[Curve]:
 def references(rounds: NDArray[np.int64], arms: int, limit: float | None) -> list[Curve]:
     """Return the lower bound, from T = K on, and the information limit if there is one."""
     from headgate.figures import style  # noqa: PLC0415  # as above
-    from headgate.figures.regret import Curve  # noqa: PLC0415
+    from headgate.figures.regret import Curve  # noqa: PLC0415  # as above
 
     enough = rounds[rounds >= arms]
     lines = []

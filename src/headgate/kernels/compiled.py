@@ -26,7 +26,7 @@ from numba import guvectorize
 try:
     import fcntl
 except ImportError:  # Windows: there, start the first process alone
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # checked before use
 
 _HERE = Path(__file__).parent
 _SOURCES = (*_HERE.glob("*.py"), *(_HERE.parent / "laws" / name for name in ("standard.py", "learned.py")))

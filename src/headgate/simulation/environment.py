@@ -138,7 +138,7 @@ class Replay:
         """Return the problem that regret is measured against."""
         return row_of(self.truth, run)
 
-    def thresholds(self, problem: Problem, seed: int, run: int, block: int) -> Floats:  # noqa: ARG002
+    def thresholds(self, problem: Problem, seed: int, run: int, block: int) -> Floats:  # noqa: ARG002  # the protocol
         """Return the rows of the log that this block plays."""
         return self._log(self.reach, run, 2)[self._rows(seed, run, block)]
 

@@ -61,8 +61,8 @@ def progress(units: int, rounds: int, *, shown: bool | None) -> Iterator[Bar]:
         yield Bar(Counters())
         return
     from rich.console import Console  # noqa: PLC0415  # only people need it
-    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415  # rich
+    from rich.text import Text  # noqa: PLC0415  # rich
 
     class Speed(ProgressColumn):
         def render(self, task: object) -> Text:

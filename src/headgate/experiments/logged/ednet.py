@@ -36,7 +36,7 @@ class Config:
     policies: tuple[str, ...] = (WRITTEN, SCALED, ETC, CUCB, MARA, EVEN, THOMPSON)
 
 
-def own_time(t: int, rng: np.random.Generator, quiz: Problem, largest: float) -> float:  # noqa: ARG001
+def own_time(t: int, rng: np.random.Generator, quiz: Problem, largest: float) -> float:  # noqa: ARG001  # as budgets are asked
     """Draw a student's B_t: the sum of the times that a student takes for all questions."""
     return float(min(quiz.law.sample(quiz.rate, rng).sum(), largest))
 

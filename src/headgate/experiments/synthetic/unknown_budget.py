@@ -81,8 +81,8 @@ def run(config: Config, setting: Setting) -> Outcome:
 def draw(config: Config, outcome: Outcome, figure: Figure) -> None:  # noqa: ARG001  # every experiment's
     """Regret with both kinds of budget, and the sweep."""
     from headgate.experiments import curves  # noqa: PLC0415  # an extra, and not light
-    from headgate.figures import style  # noqa: PLC0415
-    from headgate.figures.regret import Curve  # noqa: PLC0415
+    from headgate.figures import style  # noqa: PLC0415  # an extra
+    from headgate.figures.regret import Curve  # noqa: PLC0415  # as above
 
     looks = {
         KNOWING: {"color": style.ORANGE, "width": 3.4},
@@ -94,7 +94,7 @@ def draw(config: Config, outcome: Outcome, figure: Figure) -> None:  # noqa: ARG
     for axes, name in ((left, "stochastic"), (middle, "adversarial")):
         result = outcome.results[name]
         lines = [
-            Curve(policy, result.rounds, result.regret[policy].mean(axis=0), **looks[policy])  # type: ignore[arg-type]
+            Curve(policy, result.rounds, result.regret[policy].mean(axis=0), **looks[policy])  # type: ignore[arg-type]  # mixed
             for policy in result.policies
         ]
         curves.draw(axes, lines, inches=3.3, title=f"{name.capitalize()} budgets")
