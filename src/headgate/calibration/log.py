@@ -1,0 +1,70 @@
+"""A log added up: what is left of any number of rows once they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.evidence import Evidence
+from headgate.laws import Floats
+
+Kind = Literal["censored", "observed", "complete"]
+"""How rows tell of thresholds.
+
+"censored": each row says what it was given; a success shows its threshold, a failure only that it was not reached.
+"observed": failures show their time too (a wrong answer has one), so every row shows a threshold.
+"complete": nothing is said of what was given: every row had all it needed, and only successes show a threshold.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Equal rows once, with how often they occurred; sorted by arm."""
+
+    arm: NDArray[np.int64]
+    allocation: Floats
+    """What the row was given; infinite where the log does not say."""
+    success: NDArray[np.bool_]
+    threshold: Floats
+    """nan where it was not seen."""
+    count: NDArray[np.int64]
+    resolution: float = 0.0
+    """The relative width to which values were rounded so that the rows stay few; 0 is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What became of the rows of a source."""
+
+    source: str
+    read: int
+    used: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """How many were not used, by the reason in words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Log:
+    """Everything that calibration needs of a log."""
+
+    names: tuple[str, ...]
+    kind: Kind
+    evidence: Evidence
+    """At max_budget, the largest amount seen. Of "observed" logs successes count as in `rows`, failures as censored
+    at their own time; of "complete" ones failures as censored at the largest amount."""
+    rows: Rows
+    reading: Reading
+    whole: bool = False
+    """Thresholds are counts."""
+    units: str | None = None
+    budgets: Floats | None = None
+    """A sample of the budgets of rounds, where the log tells which rows belong together."""
+
+    @property
+    def arms(self) -> int:
+        """The number of arms, K."""
+        return len(self.names)
