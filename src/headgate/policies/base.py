@@ -52,6 +52,8 @@ class Policy(ABC):
     name: ClassVar[str]
     #: Cannot start without `rounds`; an option may lift that.
     needs_rounds: bool = False
+    #: Acts on evidence and round alone, so that feedback may come in any order, through any number of learners.
+    additive: bool = False
     #: Attributes that, with evidence and round, make up the state.
     state_names: ClassVar[tuple[str, ...]] = ()
 
@@ -126,6 +128,9 @@ class Policy(ABC):
     @abstractmethod
     def _allocate(self, limits: Limits) -> Floats:
         """Split the budget of `limits`, which has been checked."""
+
+    def note(self, x: Floats, reported: NDArray[np.bool_]) -> None:
+        """Remember of a round what evidence does not hold; a policy that keeps such a thing extends this."""
 
     def _forget(self, factor: float) -> None:
         """Let what was learned count `factor` times as much; a policy that keeps more than evidence extends this."""

@@ -19,6 +19,7 @@ class Oracle(ModelPolicy):
     """The optimum for the true `activation` and `rate`, (K,) or (batch, K): what regret is measured against."""
 
     name = "oracle"
+    additive = True
     tolerance = 1e-9
     max_nodes = 10_000
 

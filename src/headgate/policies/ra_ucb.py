@@ -48,6 +48,7 @@ class RAUCB(ModelPolicy):
     ) -> None:
         self.paper = checks.choice("confidence", confidence, ("paper", "fisher")) == "paper"
         self.needs_rounds = self.paper
+        self.additive = not self.paper
         options = {"confidence": confidence, "estimator": estimator, "scale": scale}
         super().__init__(law, arms, max_budget, options=options, **common)
         self.estimator = checks.choice("estimator", estimator, ESTIMATORS)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from headgate import checks
@@ -42,6 +42,7 @@ class Thompson(ModelPolicy):
     """
 
     name = "thompson"
+    additive = True
     state_names: ClassVar[tuple[str, ...]] = ("memory", "prior", "idle")
 
     def __init__(
@@ -71,11 +72,14 @@ class Thompson(ModelPolicy):
         self._whole = whole_arms(self.law, arms)
 
     def observe(self, x: ArrayLike, feedback: Feedback) -> None:
-        """Learn, and remember which arms got nothing of what was there."""
+        """Learn; see `note`."""
         super().observe(x, feedback)
-        amount = np.asarray(x, dtype=np.float64)
-        told = feedback.reported & np.any(amount > 0.0, axis=-1, keepdims=True)
-        self.idle = np.where(told, amount <= 0.0, self.idle)
+        self.note(np.asarray(x, dtype=np.float64), feedback.reported)
+
+    def note(self, x: Floats, reported: NDArray[np.bool_]) -> None:
+        """Remember which arms got nothing of what was there."""
+        told = reported & np.any(x > 0.0, axis=-1, keepdims=True)
+        self.idle = np.where(told, x <= 0.0, self.idle)
 
     def _curves(self) -> Curves:
         draw = self._draw()  # theta ~ N(theta_hat, calmed I^-1)

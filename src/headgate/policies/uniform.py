@@ -16,6 +16,7 @@ class Uniform(Policy):
     """
 
     name = "uniform"
+    additive = True
 
     def _allocate(self, limits: Limits) -> Floats:
         if limits.free:

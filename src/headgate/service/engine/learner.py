@@ -1,0 +1,158 @@
+"""A learner: an allocator's policy in memory, a cache of what the database holds and never more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, RowMapping, select
+
+from headgate.evidence import Evidence
+from headgate.kernels.record import BINS, COUNT, SUM, record
+from headgate.laws import Floats
+from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy
+from headgate.service.store import schema
+
+Cells = list[dict[str, int]]
+
+
+class Learner:
+    """The policy of the arms in use, and the evidence of all arms, retired ones too.
+
+    It stands at a `config` and a `seq` of its allocator's row: `catch_up` brings it to that of the database, which the
+    caller has locked. What is applied in a transaction that then fails leaves it wrong: throw it away.
+    """
+
+    def __init__(self, connection: Connection, row: RowMapping) -> None:
+        self.id: int = row["id"]
+        self.name: str = row["name"]
+        self.spec = AllocatorSpec.model_validate_json(row["spec"])
+        self.archived = False
+        self.config = self.seq = -1
+        self.catch_up(connection, row)
+
+    def catch_up(self, connection: Connection, row: RowMapping) -> None:
+        """Take over what other workers have changed since."""
+        if row["config"] != self.config:
+            self._configure(connection, row)
+        if row["seq"] != self.seq:
+            cells = connection.execute(
+                select(schema.evidence).where(
+                    schema.evidence.c.allocator_id == self.id, schema.evidence.c.seq > self.seq
+                )
+            ).all()
+            if cells:
+                table = np.array([tuple(cell)[1:6] for cell in cells], dtype=np.int64)
+                arm, kind, place = table[:, 0], table[:, 1], table[:, 2]
+                self.evidence.bins[arm, kind, COUNT, place] = table[:, 3]
+                self.evidence.bins[arm, kind, SUM, place] = table[:, 4]
+            self.seq = row["seq"]
+            self._share()
+
+    def _configure(self, connection: Connection, row: RowMapping) -> None:
+        arms = connection.execute(
+            select(schema.arms).where(schema.arms.c.allocator_id == self.id).order_by(schema.arms.c.position)
+        ).all()
+        specs = [ArmSpec.model_validate_json(arm.spec) for arm in arms]
+        self.config, self.seq, self.archived = row["config"], -1, row["archived_at"] is not None
+        self.names = [arm.name for arm in arms]
+        self.position = {name: place for place, name in enumerate(self.names)}
+        self.active = np.array([place for place, arm in enumerate(arms) if arm.retired_at is None])
+        self.policy = build_policy(self.spec, [specs[place] for place in self.active])
+        self.active_names = [self.names[place] for place in self.active]
+        law = build_law(self.spec, specs)
+        self.whole = np.broadcast_to(law.integer_arms() if hasattr(law, "integer_arms") else law.integer, len(arms))
+        self.evidence = Evidence.empty(len(arms), self.spec.max_budget)
+        self._delta = Evidence.empty(len(arms), self.spec.max_budget)
+        self._all = np.ones(len(arms), dtype=np.bool_)
+        self._given = np.ones(len(self.active), dtype=np.bool_)
+
+    def _share(self) -> None:
+        """Let the policy see the evidence of the arms in use."""
+        if len(self.active) == len(self.names):
+            self.policy.evidence = self.evidence
+        else:
+            self.policy.evidence.bins[...] = self.evidence.bins[self.active]
+
+    # -- decisions ---------------------------------------------------------------------------------------------------
+
+    def allocate(self, budget: float, turn: int) -> dict[str, float]:
+        """Split a budget, as the decision of that number."""
+        self.policy.round = turn
+        x = self.policy.allocate(budget)
+        self.policy.note(x, self._given)
+        return dict(zip(self.active_names, x.tolist(), strict=True))
+
+    def schedule(self, step: float | None, turn: int) -> list[tuple[str, float]]:
+        """Plan for a budget that nobody knows yet."""
+        self.policy.round = turn
+        names = self.active_names
+        return [(names[arm], amount) for arm, amount in self.policy.pour(step)]
+
+    # -- evidence ----------------------------------------------------------------------------------------------------
+
+    def count(self, amounts: Mapping[str, float], results: Mapping[str, float | None]) -> bool:
+        """Add results to what this transaction has gathered; False, and nothing added, if they cannot be."""
+        arms = len(self.names)
+        x, won, seen = np.zeros(arms), np.zeros(arms, dtype=np.bool_), np.full(arms, np.nan)
+        for name, threshold in results.items():
+            place = self.position[name]
+            x[place] = amounts[name]
+            if threshold is not None:
+                won[place], seen[place] = True, threshold
+        return self.count_arrays(x, won, seen)
+
+    def count_arrays(self, x: Floats, won: NDArray[np.bool_], seen: Floats) -> bool:
+        """As `count`, from arrays over all arms, 0 where there is nothing to add."""
+        if self.whole.any():
+            x = np.where(self.whole, np.floor(x), x)
+        delta = self._delta
+        most = delta.max_budget * (1.0 + 1e-9)
+        return bool(record(delta.bins, delta.edges, most, x, won, seen, self._all))
+
+    def add(self, bins: Floats) -> None:
+        """Add evidence from elsewhere to what this transaction has gathered."""
+        self._delta.bins[...] += bins
+
+    def settle(self) -> Cells:
+        """Take over what was gathered; return it as cells to add to the database, in the order of their keys."""
+        delta = self._delta.bins
+        arm, kind, place = np.nonzero(delta[:, :, COUNT, :])
+        if not arm.size:
+            return []
+        self.seq += 1
+        counts, totals = delta[arm, kind, COUNT, place], delta[arm, kind, SUM, place]
+        table = np.stack([arm, kind, place, counts.astype(np.int64), totals.astype(np.int64)], axis=1).tolist()
+        self.evidence.bins[...] += delta
+        delta[...] = 0.0
+        self._share()
+        return [
+            {"allocator_id": self.id, "position": a, "kind": k, "bin": b, "number": n, "total": t, "seq": self.seq}
+            for a, k, b, n, t in table
+        ]
+
+
+def evidence_of(connection: Connection, allocator_id: int, arms: int, max_budget: float) -> Evidence:
+    """Read an allocator's evidence."""
+    found = Evidence.empty(arms, max_budget)
+    table = schema.evidence
+    for cell in connection.execute(select(table).where(table.c.allocator_id == allocator_id)):
+        found.bins[cell.position, cell.kind, COUNT, cell.bin] = cell.number
+        found.bins[cell.position, cell.kind, SUM, cell.bin] = cell.total
+    return found
+
+
+def sparse(evidence: Evidence, names: list[str]) -> dict[str, Any]:
+    """Return evidence as the API shows it: by arm and kind, [bin, count, total]."""
+    kinds = ("failed", "played", "seen")
+    arms: dict[str, dict[str, list[tuple[int, int, int]]]] = {}
+    for place, name in enumerate(names):
+        arms[name] = {}
+        for kind, word in enumerate(kinds):
+            counts, totals = evidence.bins[place, kind]
+            found = [(int(b), int(counts[b]), int(totals[b])) for b in range(BINS) if counts[b]]
+            if found:
+                arms[name][word] = found
+    return {"max_budget": evidence.max_budget, "arms": arms}

@@ -1,0 +1,32 @@
+"""How a service is run: what the command line says, handed to every worker through the environment."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import Self
+
+_NAME = "HEADGATE_SERVICE"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the state is, who may ask, and how much at once."""
+
+    database: str = "sqlite:///headgate.db"
+    keys: bool = True
+    """Whether every request needs an API key."""
+    most_bytes: int = 1_000_000
+    """Of a request's body."""
+    demo: bool = False
+    """Whether a simulated classroom plays along."""
+
+    def to_environment(self) -> None:
+        """Leave the settings for the workers that this process starts."""
+        os.environ[_NAME] = json.dumps(asdict(self))
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Read what `to_environment` left."""
+        return cls(**json.loads(os.environ.get(_NAME, "{}")))

@@ -1,0 +1,156 @@
+"""What an allocator is: the body of `PUT /v1/allocators/{name}`, and the policy it describes."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from headgate.errors import ParameterError
+from headgate.laws import Law, PerArm, from_dict
+from headgate.policies import POLICIES, Policy
+
+MOST_ARMS = 1000
+MOST_JSON = 16_384
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"),
+    Field(description="Letters, digits, '.', '_' and '-', at most 64, the first a letter or a digit."),
+]
+DecisionId = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$"),
+    Field(description="Letters, digits, '.', '_', ':' and '-', at most 100. Unique in the whole service."),
+]
+
+
+def _printable(text: str) -> str:
+    if any(unicodedata.category(c)[0] == "C" for c in text) or text != text.strip():
+        raise ValueError("must be printable text that does not begin or end with a space")
+    return text
+
+
+def _plain(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
+    except (ValueError, RecursionError) as cause:
+        raise ValueError("must be plain JSON with finite numbers and valid text") from cause
+    if size > MOST_JSON:
+        raise ValueError(f"must be at most {MOST_JSON} bytes of JSON, got {size}")
+    return value
+
+
+Json = Annotated[dict[str, Any], AfterValidator(_plain)]
+ArmName = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_printable)]
+Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0.0, le=1e15, allow_inf_nan=False)]
+
+
+class Body(BaseModel):
+    """A body with no fields but those named."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ArmSpec(Body):
+    """An arm, with what sets it apart from the others."""
+
+    name: ArmName
+    law: Json | None = Field(None, description="Its own law; by default the allocator's.")
+    lower: Amount = Field(0.0, description="The least it must get.")
+    upper: Amount | None = Field(None, description="The most it may get.")
+
+
+class AllocatorSpec(Body):
+    """Arms, law, policy, and how feedback is counted."""
+
+    arms: list[ArmName | ArmSpec] = Field(min_length=1, max_length=MOST_ARMS)
+    law: Json | str = Field(description='A law\'s name, or {"name": "weibull", "shape": 1.6}.')
+    policy: Json = Field(default={"name": "thompson"}, description="A policy's name and options.")
+    max_budget: Positive = Field(description="The largest budget a decision may ask for.")
+    reward: Literal["sum", "cascade"] = "sum"
+    feedback_deadline: Annotated[float, Field(gt=0.0, le=1e10)] | None = Field(
+        86_400.0, description="Seconds after which a decision counts as expired; null: never."
+    )
+    on_expiry: Literal["ignore", "failure"] = Field(
+        "ignore", description="Whether silence until the deadline is nothing, or the failure of every silent arm."
+    )
+    units: Annotated[str, StringConstraints(max_length=40), AfterValidator(_printable)] | None = None
+
+    def arm_specs(self) -> list[ArmSpec]:
+        """Return the arms, all in the long form."""
+        return [ArmSpec(name=arm) if isinstance(arm, str) else arm for arm in self.arms]
+
+    def canonical(self) -> str:
+        """Return the text by which two bodies are the same."""
+        return self.model_copy(update={"arms": self.arm_specs()}).model_dump_json()
+
+
+def check(spec: AllocatorSpec) -> None:
+    """Raise what is wrong with an allocator that its fields alone do not show."""
+    arms = resolved_arms(spec)
+    names = [arm.name for arm in arms]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ParameterError(f"arms must have different names, got {twice!r} twice")
+    build_policy(spec, arms)
+
+
+def resolved_arms(spec: AllocatorSpec) -> list[ArmSpec]:
+    """Return the arms, each with its own law where the allocator's law has a shape for each of them."""
+    arms, law = spec.arm_specs(), from_dict(spec.law)
+    if law.arm_axis() == ():
+        return arms
+    if law.arm_axis() != (len(arms),):
+        raise ParameterError(f"law has shapes for {law.arm_axis()[0]} arms, there are {len(arms)}")
+    return [
+        arm if arm.law is not None else arm.model_copy(update={"law": law.of_arm(place).to_dict()})
+        for place, arm in enumerate(arms)
+    ]
+
+
+def build_law(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> Law:
+    """Return the law of all arms: one for all, or one of their own for some."""
+    law = from_dict(spec.law)
+    if law.arm_axis() != () and any(arm.law is None for arm in arms):
+        raise ParameterError("the allocator's law has a shape for each arm, so a new arm must come with its own law")
+    if all(arm.law is None for arm in arms):
+        return law
+    return PerArm(tuple(law if arm.law is None else from_dict(arm.law) for arm in arms))
+
+
+def build_policy(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> Policy:
+    """Return the policy of these arms, knowing nothing yet."""
+    options = dict(spec.policy)
+    name = options.pop("name", None)
+    if not isinstance(name, str) or name not in POLICIES:
+        raise ParameterError(f"policy.name must be one of {', '.join(POLICIES)}, got {name!r}")
+    for owned, where in {"law": "law", "arms": "arms", "max_budget": "max_budget", "reward": "reward",
+                         "lower": "arms", "upper": "arms"}.items():  # fmt: skip
+        if owned in options:
+            raise ParameterError(f"{owned} is not an option of the policy: give it in {where!r}")
+    if not isinstance(options.get("seed", 0), int):
+        raise ParameterError(f"policy.seed must be one whole number, got {options['seed']!r}")
+    limits: dict[str, Any] = {
+        "lower": [arm.lower for arm in arms],
+        "upper": [float("inf") if arm.upper is None else arm.upper for arm in arms],
+    }
+    try:
+        policy = POLICIES[name](
+            build_law(spec, arms), len(arms), spec.max_budget, reward=spec.reward, **limits, **options
+        )
+    except OverflowError as cause:
+        raise ParameterError(f"policy {name!r} or its law has a number that is too large: {cause}") from cause
+    except TypeError as cause:
+        raise ParameterError(f"policy {name!r} does not take {', '.join(options) or 'nothing'}: {cause}") from cause
+    if policy.discount < 1.0:
+        raise ParameterError("discount must be 1 in the service: its evidence is the exact sum of its log")
+    if not policy.additive:
+        raise ParameterError(
+            f"policy {name!r} depends on the order of its feedback, which the service does not keep: use thompson, "
+            'uniform, oracle, or ra-ucb, mg-ucb or greedy with "confidence": "fisher"'
+        )
+    return policy

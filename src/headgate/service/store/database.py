@@ -1,0 +1,131 @@
+"""Opening a database: SQLite with a durable write-ahead log, or PostgreSQL; and bringing its tables up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from headgate.errors import InputError
+from headgate.service.faults import UnavailableError
+
+T = TypeVar("T")
+_CONNECT_SECONDS = 3
+_BUSY_SECONDS = 10.0
+_MIGRATION_LOCK = 0x68656164  # any number that every process of ours takes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Database:
+    """A database whose tables are those of `schema`."""
+
+    engine: Engine
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is one file here, written by one transaction at a time."""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Commit at the end, or roll back; a database that cannot be used is an `UnavailableError`."""
+        try:
+            with self.engine.begin() as connection:
+                yield connection
+        except DBAPIError as cause:
+            raise UnavailableError(f"the database cannot be used now: {reason(cause)}") from cause
+
+    def look(self, read: Callable[[Connection], T]) -> T:
+        """Read from one consistent state, without waiting for a writer."""
+        options = {"looking": True} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        try:
+            with self.engine.connect().execution_options(**options) as connection:
+                return read(connection)
+        except DBAPIError as cause:
+            raise UnavailableError(f"the database cannot be used now: {reason(cause)}") from cause
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+
+def open_database(url: str, *, migrate: bool = True) -> Database:
+    """Open `sqlite:///file.db` or `postgresql://...`, with tables of this version."""
+    place = _parsed(url)
+    database = Database(_engine(place))
+    try:
+        if migrate:
+            _migrate(database)
+    except DBAPIError as cause:
+        database.close()
+        raise UnavailableError(f"cannot open {place.render_as_string()}: {reason(cause)}") from cause
+    return database
+
+
+def reason(error: DBAPIError) -> str:
+    """Return the driver's first line, without the statement and its values."""
+    return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0]
+
+
+def _parsed(url: str) -> URL:
+    try:
+        place = make_url(url)
+    except ArgumentError as cause:
+        raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {url!r}") from cause
+    if place.get_backend_name() == "sqlite":
+        if not place.database or place.database == ":memory:":
+            raise InputError(f"SQLite must be a file, such as sqlite:///headgate.db, got {url!r}")
+        return place.set(drivername="sqlite+pysqlite")
+    if place.get_backend_name() == "postgresql":
+        return place.set(drivername="postgresql+psycopg")
+    raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {place.render_as_string()!r}")
+
+
+def _engine(place: URL) -> Engine:
+    if place.get_backend_name() == "postgresql":
+        return create_engine(
+            place,
+            pool_pre_ping=True,
+            pool_size=10,
+            pool_timeout=5.0,
+            connect_args={"connect_timeout": _CONNECT_SECONDS},
+        )
+    engine = create_engine(place, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, pool_size=10)
+
+    @event.listens_for(engine, "connect")
+    def settings(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions are begun below, not by the driver
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.execute("PRAGMA cache_size=-65536")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        """Take the write lock at once, unless this is only a look: readers never wait in a write-ahead log."""
+        looking = connection.get_execution_options().get("looking")
+        connection.exec_driver_sql("BEGIN" if looking else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _migrate(database: Database) -> None:
+    """Bring the tables to the newest version; one process at a time."""
+    from alembic import command  # noqa: PLC0415  # only where the service starts
+    from alembic.config import Config  # noqa: PLC0415  # as above
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with database.engine.begin() as connection:  # on SQLite this is the write lock
+        if not database.is_sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

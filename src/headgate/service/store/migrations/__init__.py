@@ -1,0 +1,1 @@
+"""Schema versions, applied in order when the service starts."""

@@ -1,0 +1,1 @@
+"""The service over HTTP: routes, who may call them, and what errors look like."""
