@@ -58,7 +58,7 @@ class Result(Body):
 class Outcome(Body):
     """What came of a decision, whole or in part; later parts may follow in any order."""
 
-    results: dict[ArmName, Result] = Field(max_length=1000)
+    results: dict[Annotated[str, Field(max_length=100)], Result] = Field(max_length=1000)
     spent: Amount | None = Field(None, description="Of a schedule: how much of it was carried out.")
 
 

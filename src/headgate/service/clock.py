@@ -30,4 +30,4 @@ def as_text(micros: int | None) -> str | None:
     '2023-11-14T22:13:20.000000Z'
     """
     moment = as_datetime(micros)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return None if moment is None else moment.isoformat(timespec="microseconds")[:-6] + "Z"

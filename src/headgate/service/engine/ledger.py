@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from headgate.errors import InputError, UnsupportedError
 from headgate.service.engine.decided import Decided
@@ -16,8 +16,10 @@ from headgate.service.engine.requests import Change, Request
 from headgate.service.engine.transaction import Transaction
 from headgate.service.faults import ServiceError, UnavailableError
 from headgate.service.store import Database, schema
+from headgate.service.store.database import unavailable
 
 T = TypeVar("T")
+Wait = Callable[[Callable[[], Any]], Awaitable[Any]]
 _RECENT = 20_000
 _TRIES = 5
 
@@ -38,6 +40,33 @@ class Ledger:
             return self._together(together)
         answers = iter(self._together(together)) if together else iter(())
         return [self._alone(r) if isinstance(r, Change) else next(answers) for r in requests]
+
+    async def answer_in(self, wait: Wait, requests: Sequence[Request]) -> list[Any]:
+        """As `answer`, with what waits for the database done by `wait`."""
+        batch = [r for r in requests if not isinstance(r, Change)]
+        if not self.database.is_sqlite or len(batch) < len(requests):
+            found: list[Any] = await wait(lambda: self.answer(requests))
+            return found
+        try:
+            connection = await wait(self.database.begin)
+        except UnavailableError as refused:
+            return [refused] * len(requests)
+        try:
+            transaction = Transaction(connection, self)
+            answers = transaction.run(batch)
+            await wait(connection.commit)
+        except DBAPIError as cause:
+            self.forget()
+            await wait(connection.rollback)
+            return [unavailable(cause)] * len(requests)
+        except BaseException:
+            self.forget()
+            await wait(connection.rollback)
+            raise
+        finally:
+            connection.close()
+        self._remember(transaction.fresh)
+        return answers
 
     def _together(self, requests: Sequence[Any]) -> list[Any]:
         def work(connection: Connection) -> list[Any]:

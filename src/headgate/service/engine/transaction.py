@@ -84,8 +84,7 @@ class Transaction:
             else:
                 known[key] = found
         if missing:
-            table = schema.decisions
-            for row in self.connection.execute(select(table).where(table.c.id.in_(missing))):
+            for row in self.connection.execute(_FIND, {"ids": missing}):
                 known[row.id] = Decided.of_row(row)
         return known
 
@@ -93,11 +92,7 @@ class Transaction:
         """Lock the allocators, always in one order, and catch up with what others did to them."""
         if not ids:
             return
-        table = schema.allocators
-        rows = self.connection.execute(
-            select(table).where(table.c.id.in_(ids)).order_by(table.c.id).with_for_update()
-        ).mappings()
-        for row in rows.all():
+        for row in self.connection.execute(_LOCK, {"ids": list(ids)}).mappings().all():
             self.learners[row["id"]] = self.ledger.learner(self.connection, row)
             self._counters[row["id"]] = _start(row)
 
@@ -108,13 +103,8 @@ class Transaction:
         for decided in decisions:
             rounds[decided.allocator_id][decided.round] = decided.id
             heard[decided.id] = Heard()
-        table = schema.reports
         for allocator_id, wanted in rounds.items():
-            rows = self.connection.execute(
-                select(table.c.round, table.c.results, table.c.spent)
-                .where(table.c.allocator_id == allocator_id, table.c.round.in_(wanted))
-                .order_by(table.c.part)
-            )
+            rows = self.connection.execute(_HEARD, {"a": allocator_id, "rounds": list(wanted)})
             for turn, results, spent in rows:
                 heard[wanted[turn]].add(json.loads(results), spent)
         return heard
@@ -232,13 +222,28 @@ class Transaction:
             (schema.waiting, self._waiting),
         ):
             if rows:
-                self.connection.execute(insert(table), rows)
+                self.connection.execute(_INSERT[table], rows)
         if self._done:
             self.connection.execute(_DONE, self._done)
         if self._counters:
             self.connection.execute(_COUNT, [{"key": key, **values} for key, values in self._counters.items()])
 
 
+# Statements are made once: SQLAlchemy then finds their compiled form at once.
+_FIND = select(schema.decisions).where(schema.decisions.c.id.in_(bindparam("ids", expanding=True)))
+_LOCK = (
+    select(schema.allocators)
+    .where(schema.allocators.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(schema.allocators.c.id)
+    .with_for_update()
+)
+_HEARD = (
+    select(schema.reports.c.round, schema.reports.c.results, schema.reports.c.spent)
+    .where(schema.reports.c.allocator_id == bindparam("a"))
+    .where(schema.reports.c.round.in_(bindparam("rounds", expanding=True)))
+    .order_by(schema.reports.c.part)
+)
+_INSERT = {table: insert(table) for table in (schema.decisions, schema.reports, schema.waiting)}
 _DONE = delete(schema.waiting).where(
     schema.waiting.c.allocator_id == bindparam("a"), schema.waiting.c.round == bindparam("r")
 )

@@ -39,7 +39,19 @@ class Database:
             with self.engine.begin() as connection:
                 yield connection
         except DBAPIError as cause:
-            raise UnavailableError(f"the database cannot be used now: {reason(cause)}") from cause
+            raise unavailable(cause) from cause
+
+    def begin(self) -> Connection:
+        """Return a connection with a transaction begun: commit or roll back, and close it."""
+        connection = None
+        try:
+            connection = self.engine.connect()
+            connection.begin()
+        except DBAPIError as cause:
+            if connection is not None:
+                connection.close()
+            raise unavailable(cause) from cause
+        return connection
 
     def look(self, read: Callable[[Connection], T]) -> T:
         """Read from one consistent state, without waiting for a writer."""
@@ -48,7 +60,7 @@ class Database:
             with self.engine.connect().execution_options(**options) as connection:
                 return read(connection)
         except DBAPIError as cause:
-            raise UnavailableError(f"the database cannot be used now: {reason(cause)}") from cause
+            raise unavailable(cause) from cause
 
     def close(self) -> None:
         """Close every connection."""
@@ -66,6 +78,11 @@ def open_database(url: str, *, migrate: bool = True) -> Database:
         database.close()
         raise UnavailableError(f"cannot open {place.render_as_string()}: {reason(cause)}") from cause
     return database
+
+
+def unavailable(error: DBAPIError) -> UnavailableError:
+    """Return the error that users see."""
+    return UnavailableError(f"the database cannot be used now: {reason(error)}")
 
 
 def reason(error: DBAPIError) -> str:
@@ -105,6 +122,7 @@ def _engine(place: URL) -> Engine:
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.execute("PRAGMA wal_autocheckpoint=0")
         cursor.execute("PRAGMA cache_size=-65536")
         cursor.close()
 

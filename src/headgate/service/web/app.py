@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -24,12 +23,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
         database = open_database(chosen.database)
-        writer = Writer(Ledger(database), asyncio.get_running_loop())
+        writer = Writer(Ledger(database))
         app.state.service = Service(chosen, database, writer)
         try:
             yield
         finally:
-            await asyncio.to_thread(writer.stop)
+            await writer.stop()
             database.close()
 
     app = FastAPI(
@@ -38,7 +37,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         summary="Decides how much of a limited budget each option gets, and learns from what comes of it.",
         lifespan=running,
     )
-    app.include_router(allocators.router)
-    app.include_router(decisions.router)
+    for router in (decisions.lean, decisions.router, allocators.router):
+        app.router.routes.extend(router.routes)  # not included: what is matched first, and directly, is matched fast
     errors.install(app)
     return app

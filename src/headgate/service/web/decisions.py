@@ -23,18 +23,20 @@ from headgate.service.bodies import (
 from headgate.service.engine.requests import Decide, Report, Reported
 from headgate.service.spec import DecisionId, Name
 from headgate.service.web.errors import CONFLICT, NOT_FOUND, RESPONSES, detail_of, status_of
+from headgate.service.web.lean import LeanRoute
 from headgate.service.web.state import service_of
 
 router = APIRouter(prefix="/v1", tags=["decisions"], responses=RESPONSES | NOT_FOUND)
+lean = APIRouter(prefix="/v1", tags=["decisions"], responses=RESPONSES | NOT_FOUND, route_class=LeanRoute)
 
 
-@router.post("/allocators/{name}/decisions", response_model=Decision, responses=CONFLICT)
+@lean.post("/allocators/{name}/decisions", response_model=Decision, responses=CONFLICT)
 async def decide(name: Name, body: DecisionRequest, request: Request) -> Response:
     """Split a budget. The decision is durable before the answer leaves; the same id gets the same answer."""
     return _json(await service_of(request).writer.ask(Decide(name, body)))
 
 
-@router.post("/allocators/{name}/decisions/batch", response_model=Decisions)
+@lean.post("/allocators/{name}/decisions/batch", response_model=Decisions)
 async def decide_many(name: Name, body: ManyDecisions, request: Request) -> Response:
     """Split many budgets at once; every one has its own status."""
     found = await service_of(request).writer.ask_all([Decide(name, one) for one in body.decisions])
@@ -48,14 +50,14 @@ async def get_decision(decision_id: DecisionId, request: Request) -> HistoryItem
     return await service_of(request).look(lambda connection: views.decision(connection, decision_id))
 
 
-@router.post("/decisions/{decision_id}/outcome", response_model=OutcomeAnswer, responses=CONFLICT)
+@lean.post("/decisions/{decision_id}/outcome", response_model=OutcomeAnswer, responses=CONFLICT)
 async def report(decision_id: DecisionId, body: Outcome, request: Request) -> Response:
     """Hear what came of a decision: whole or in parts, early or late. The first word wins, a repeat changes nothing."""
     heard = await service_of(request).writer.ask(Report(decision_id, body))
     return _json(json.dumps(_outcome(decision_id, heard)))
 
 
-@router.post("/outcomes", response_model=Outcomes)
+@lean.post("/outcomes", response_model=Outcomes)
 async def report_many(body: ManyOutcomes, request: Request) -> Response:
     """Hear of many decisions at once; every one has its own status."""
     reports = [Report(one.decision_id, one) for one in body.outcomes]
