@@ -17,6 +17,8 @@ class Settings:
     database: str = "sqlite:///headgate.db"
     keys: bool = True
     """Whether every request needs an API key."""
+    local: bool = True
+    """Whether only this machine can reach it."""
     most_bytes: int = 1_000_000
     """Of a request's body."""
     demo: bool = False

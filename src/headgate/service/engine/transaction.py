@@ -153,7 +153,7 @@ class Transaction:
             )
             counters["late"] += late
             before.add(new, spent)
-        else:
+        elif not request.by_expiry:
             counters["duplicates"] += 1
         complete = decided.complete(before)
         if complete and waited:

@@ -80,6 +80,11 @@ def open_database(url: str, *, migrate: bool = True) -> Database:
     return database
 
 
+def without_password(url: str) -> str:
+    """Return a database's URL as it may be shown."""
+    return make_url(url).render_as_string(hide_password=True)
+
+
 def unavailable(error: DBAPIError) -> UnavailableError:
     """Return the error that users see."""
     return UnavailableError(f"the database cannot be used now: {reason(error)}")
@@ -119,7 +124,8 @@ def _engine(place: URL) -> Engine:
     def settings(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions are begun below, not by the driver
         cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode=WAL")
+        if place.query.get("mode") != "ro":
+            cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute("PRAGMA wal_autocheckpoint=0")

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from fastapi import FastAPI
 
 import headgate
+from headgate.service import dashboard, demo, snapshots, upkeep
 from headgate.service.engine.ledger import Ledger
+from headgate.service.engine.warm import settle_memory, warm_up
 from headgate.service.engine.writer import Writer
 from headgate.service.settings import Settings
 from headgate.service.store import open_database
-from headgate.service.web import allocators, decisions, errors
+from headgate.service.web import allocators, decisions, errors, health
+from headgate.service.web.guard import Guard
+from headgate.service.web.metrics import Measured
 from headgate.service.web.state import Service
+
+
+def _beside(service: Service) -> Iterator[Coroutine[Any, Any, None]]:
+    """What goes on beside the requests."""
+    yield upkeep.every(1.0, lambda: upkeep.count_silence(service))
+    yield snapshots.keep_snapshots(service)
+    if service.database.is_sqlite:
+        yield upkeep.every(1.0, lambda: upkeep.fold_log(service.database))
+    if service.settings.demo:
+        yield demo.classroom(service)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -23,12 +39,19 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
         database = open_database(chosen.database)
-        writer = Writer(Ledger(database))
-        app.state.service = Service(chosen, database, writer)
+        await asyncio.to_thread(warm_up)
+        service = app.state.service = Service(chosen, database, Writer(Ledger(database)))
+        beside = [asyncio.create_task(work) for work in _beside(service)]
+        settle_memory()
         try:
             yield
         finally:
-            await writer.stop()
+            for task in beside:
+                task.cancel()
+            for task in beside:
+                with suppress(asyncio.CancelledError):
+                    await task
+            await service.writer.stop()
             database.close()
 
     app = FastAPI(
@@ -36,8 +59,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         version=headgate.__version__,
         summary="Decides how much of a limited budget each option gets, and learns from what comes of it.",
         lifespan=running,
+        docs_url=None,  # they would need the network
+        redoc_url=None,
     )
-    for router in (decisions.lean, decisions.router, allocators.router):
+    for router in (decisions.lean, decisions.router, allocators.router, health.router, dashboard.router):
         app.router.routes.extend(router.routes)  # not included: what is matched first, and directly, is matched fast
+    app.add_middleware(Guard, keys=chosen.keys, local=chosen.local, most_bytes=chosen.most_bytes)
+    app.add_middleware(Measured)
     errors.install(app)
     return app

@@ -1,0 +1,71 @@
+"""`headgate keys`: who may use the service."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from headgate.cli import terminal
+from headgate.cli.serve import DATABASE, DatabaseOption, needs_service
+
+keys = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys of the service.")
+
+
+def actor() -> str:
+    """Return who runs a command, for the audit log."""
+    try:
+        return f"command line ({getpass.getuser()})"
+    except (KeyError, OSError):  # a container without a user's name
+        return "command line"
+
+
+@keys.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Who or what it is for.")],
+    scope: Annotated[str, typer.Option(help="read, decide (and read), or admin (everything).")] = "decide",
+    rate: Annotated[float, typer.Option(help="Requests a second, per worker; bursts may be twice that.")] = 1000.0,
+    database: DatabaseOption = DATABASE,
+) -> None:
+    """Make a key. The secret is shown now and never again: the database keeps a digest of it."""
+    needs_service()
+    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.store.keys import create_key  # noqa: PLC0415  # as above
+
+    found = open_database(database)
+    with found.transaction() as connection:
+        secret = create_key(connection, actor(), name, scope, rate)
+    typer.echo(secret)
+
+
+@keys.command(name="list")
+def list_keys(database: DatabaseOption = DATABASE) -> None:
+    """List the keys, without their secrets."""
+    needs_service()
+    from headgate.service import clock  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.store import open_database  # noqa: PLC0415  # as above
+    from headgate.service.store.keys import all_keys  # noqa: PLC0415  # as above
+
+    table = Table("id", "name", "scope", "rate", "created", "revoked", show_edge=False, pad_edge=False)
+    for key in open_database(database).look(all_keys):
+        revoked = clock.as_text(key.revoked_at) or ""
+        table.add_row(key.id, key.name, key.scope, f"{key.rate:g}/s", clock.as_text(key.created_at), revoked)
+    terminal.stdout().print(table)
+
+
+@keys.command()
+def revoke(
+    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `headgate keys list` shows it.")],
+    database: DatabaseOption = DATABASE,
+) -> None:
+    """Make a key useless; running workers know within two seconds."""
+    needs_service()
+    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.store.keys import revoke_key  # noqa: PLC0415  # as above
+
+    found = open_database(database)
+    with found.transaction() as connection:
+        revoke_key(connection, actor(), key)
+    typer.echo(f"key {key} is revoked")

@@ -1,0 +1,117 @@
+"""`headgate serve`: the decision service."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from headgate.cli import terminal
+from headgate.errors import InputError, UnsupportedError
+
+DATABASE = "sqlite:///headgate.db"
+DatabaseOption = Annotated[
+    str,
+    typer.Option(
+        "--database", "-d", metavar="URL", envvar="HEADGATE_DATABASE", show_envvar=True,
+        help="sqlite:///file.db here, or postgresql://user@host/name for many workers and machines.",
+    ),
+]  # fmt: skip
+
+
+def needs_service() -> None:
+    """Say which extra is missing, if it is."""
+    try:
+        import alembic  # noqa: F401, PLC0415  # only looked for
+        import fastapi  # noqa: F401, PLC0415  # as above
+        import prometheus_client  # noqa: F401, PLC0415  # as above
+        import sqlalchemy  # noqa: F401, PLC0415  # as above
+        import uvicorn  # noqa: F401, PLC0415  # as above
+    except ModuleNotFoundError as cause:
+        raise UnsupportedError(f"the service needs {cause.name}: pip install 'headgate[service]'") from cause
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; others than loopback need API keys.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
+    database: DatabaseOption = DATABASE,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Processes that answer; more than 1 is for PostgreSQL.")
+    ] = 1,
+    keys: Annotated[
+        bool | None, typer.Option("--keys/--no-keys", help="Require API keys; by default unless on loopback.")
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Let a simulated classroom play along, to look at.")] = False,
+    log_level: Annotated[str, typer.Option(help="critical, error, warning, info or debug.")] = "warning",
+) -> None:
+    """Decide over HTTP, learn from feedback that comes late, twice or never, and lose nothing.
+
+    The dashboard is at [bold]/[/bold], the API under [bold]/v1[/bold] with its schema at [bold]/openapi.json[/bold].
+
+    [bold]Examples[/bold]
+
+    headgate serve --demo
+
+    headgate serve --database sqlite:///budget.db
+
+    headgate serve --host 0.0.0.0 --workers 4 --database postgresql://headgate@db/headgate
+    """
+    needs_service()
+    import uvicorn  # noqa: PLC0415  # an extra, and not light
+
+    from headgate.service.engine.warm import warm_up  # noqa: PLC0415  # as above
+    from headgate.service.settings import Settings  # noqa: PLC0415  # as above
+    from headgate.service.store import open_database  # noqa: PLC0415  # as above
+    from headgate.service.store.database import without_password  # noqa: PLC0415  # as above
+    from headgate.service.store.keys import all_keys  # noqa: PLC0415  # as above
+    from headgate.service.web.guard import is_loopback  # noqa: PLC0415  # as above
+
+    if log_level not in uvicorn.config.LOG_LEVELS:
+        raise InputError(f"--log-level must be one of {', '.join(uvicorn.config.LOG_LEVELS)}, got {log_level!r}")
+    console, local = Console(stderr=True, highlight=False), is_loopback(host)
+    required = not local if keys is None else keys
+    if demo and database == DATABASE:
+        database = f"sqlite:///{tempfile.mkdtemp(prefix='headgate-demo-')}/demo.db"
+    port = _free(host, port)
+    with terminal.compiling():
+        warm_up()
+    found = open_database(database)
+    missing = required and not any(key.revoked_at is None for key in found.look(all_keys))
+    found.close()
+    if missing:
+        console.print("no API key exists yet: headgate keys create NAME --scope admin --database ...", style="yellow")
+    if not required and not local:
+        console.print(f"anyone who reaches {host} may decide and change: --keys asks for keys", style="yellow")
+    shown = f"[{host}]" if ":" in host else host
+    console.print(f"Headgate [bold]http://{shown}:{port}[/bold]  Ctrl-C stops it")
+    console.print(f"state in {without_password(database)}", style="dim")
+    Settings(database=database, keys=required, local=local, demo=demo).to_environment()
+    if workers > 1:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="headgate-metrics-")
+    uvicorn.run(
+        "headgate.service.web.app:create_app",
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        log_level=log_level,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=10,
+    )
+
+
+def _free(host: str, port: int) -> int:
+    """Return the port if it can be listened on; for 0, one that can."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.create_server((host, port), family=family) as found:
+            return int(found.getsockname()[1])
+    except (OSError, OverflowError) as cause:
+        raise InputError(f"cannot listen on {host} port {port}: {cause}") from cause

@@ -1,0 +1,69 @@
+"""Backup and restore: any database into one SQLite file, and from it into any empty database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, func, insert, select
+
+from headgate.errors import InputError
+from headgate.service.store import Database, open_database, schema
+
+_ROWS = 5_000
+
+
+def backup(database: Database, file: Path) -> int:
+    """Copy one consistent state into a new file, beside a running service; return the number of rows."""
+    if file.exists():
+        raise InputError(f"{file} exists: a backup never overwrites")
+    partial = file.with_name(file.name + ".partial")
+    partial.unlink(missing_ok=True)
+    copy = open_database(f"sqlite:///{partial}")
+    try:
+        rows = database.look(lambda source: _copy_all(source, copy))
+        with copy.engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            if driver is not None:  # one file, without its log
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                driver.execute("PRAGMA journal_mode=DELETE").fetchall()
+    finally:
+        copy.close()
+    partial.rename(file)
+    return rows
+
+
+def restore(file: Path, database: Database) -> int:
+    """Copy a backup into an empty database; return the number of rows."""
+    if not file.is_file():
+        raise InputError(f"there is no backup {file}")
+    with database.transaction() as connection:
+        for table in schema.metadata.sorted_tables:
+            if connection.execute(select(func.count()).select_from(table)).scalar_one():
+                raise InputError(f"the database is not empty ({table.name} has rows): restore into a new one")
+    source = open_database(f"sqlite:///file:{file}?mode=ro&uri=true", migrate=False)
+    try:
+        return source.look(lambda connection: _copy_all(connection, database))
+    finally:
+        source.close()
+
+
+def _copy_all(source: Connection, target: Database) -> int:
+    """Copy every table, those that others refer to first, in one transaction."""
+    total = 0
+    with target.transaction() as connection:
+        for table in schema.metadata.sorted_tables:
+            rows = source.execution_options(yield_per=_ROWS).execute(select(table)).mappings()
+            for page in rows.partitions(_ROWS):
+                connection.execute(insert(table), [dict(row) for row in page])
+                total += len(page)
+        if not target.is_sqlite:
+            _restart_numbers(connection)
+    return total
+
+
+def _restart_numbers(connection: Connection) -> None:
+    """Let PostgreSQL go on counting after the numbers that were copied."""
+    for table in (schema.allocators, schema.audit):
+        last = connection.execute(select(func.max(table.c.id))).scalar()
+        if last is not None:
+            connection.execute(select(func.setval(func.pg_get_serial_sequence(table.name, "id"), last)))

@@ -1,0 +1,141 @@
+"""A simulated classroom: students take the EdNet quiz through the service, so that a newcomer sees it learn at once.
+
+They are as unreliable as real ones: some answers come late, in parts, twice, otherwise than before, or never. Beside
+them 15 campaigns share the impressions of users whose number differs from one to the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.datasets import campaigns, ednet_quiz
+from headgate.problem import Problem
+from headgate.service.bodies import DecisionRequest, Outcome
+from headgate.service.engine import changes
+from headgate.service.engine.requests import Change, Decide, Report
+from headgate.service.faults import ConflictError, UnavailableError
+from headgate.service.spec import AllocatorSpec
+from headgate.service.web.state import Service
+
+_DEADLINE = 20.0
+_OFTEN = ((300, 0.02), (3_000, 0.2), (float("inf"), 1.0))  # seconds between students, up to so many of them
+_log = logging.getLogger("headgate.service")
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A problem that is played, and the budgets that come."""
+
+    name: str
+    problem: Problem
+    max_budget: float
+    budget: Callable[[np.random.Generator], float]
+
+    def spec(self) -> AllocatorSpec:
+        """Return the allocator that is to learn it."""
+        return AllocatorSpec.model_validate(
+            {
+                "arms": list(self.problem.names),
+                "law": self.problem.law.to_dict(),
+                "max_budget": self.max_budget,
+                "feedback_deadline": _DEADLINE,
+                "units": self.problem.units,
+            }
+        )
+
+
+def worlds() -> list[World]:
+    """Return what the demo plays."""
+    return [
+        World("classroom", ednet_quiz(), 700.0, lambda rng: float(rng.choice([600.0, 700.0]))),
+        World("campaigns", campaigns(), 40.0, lambda rng: float(min(rng.geometric(1.0 / 12.0), 40))),
+    ]
+
+
+async def classroom(service: Service) -> None:
+    """Play every world until cancelled."""
+    async with asyncio.TaskGroup() as group:
+        for seed, world in enumerate(worlds()):
+            group.create_task(play(service, world, np.random.default_rng(seed)))
+
+
+async def play(service: Service, world: World, rng: np.random.Generator, rounds: float = float("inf")) -> None:
+    """Let students come, first many, then a few a second; every one is a task of its own."""
+    if not await _created(service, world):
+        return
+    async with asyncio.TaskGroup() as students:
+        seen = 0
+        while seen < rounds:
+            students.create_task(student(service, world, rng))
+            seen += 1
+            await asyncio.sleep(next(seconds for most, seconds in _OFTEN if seen <= most))
+
+
+async def _created(service: Service, world: World) -> bool:
+    while True:
+        try:
+            await service.writer.ask(Change(lambda c: changes.create(c, "the demo", world.name, world.spec())))
+        except ConflictError as error:
+            _log.warning("the demo leaves %s alone: %s", world.name, error)
+            return False
+        except UnavailableError:
+            await asyncio.sleep(1.0)
+        else:
+            return True
+
+
+async def student(service: Service, world: World, rng: np.random.Generator, hurry: float = 1.0) -> None:
+    """Get an allocation, try it, and report what came of it, more or less."""
+    try:
+        asked = DecisionRequest(budget=world.budget(rng))
+        decision = json.loads(await service.writer.ask(Decide(world.name, asked)))
+        results = _results(world.problem, decision["allocation"], rng)
+        fate, delay = rng.random(), rng.exponential(0.8)
+        if fate < 0.02:
+            return  # went home
+        if fate < 0.04:
+            delay = _DEADLINE + rng.exponential(10.0)  # handed it in the next day
+        await asyncio.sleep(hurry * delay)
+        await _report(service, decision["decision_id"], results, fate, hurry)
+    except (UnavailableError, ConflictError) as error:
+        _log.info("a student of the demo gave up: %s", error)
+
+
+async def _report(
+    service: Service, key: str, results: dict[str, dict[str, object]], fate: float, hurry: float
+) -> None:
+    def part(of: dict[str, dict[str, object]]) -> Report:
+        return Report(key, Outcome.model_validate({"results": of}))
+
+    if 0.04 <= fate < 0.14 and len(results) > 1:  # in two parts
+        arms = list(results)
+        first = {arm: results[arm] for arm in arms[: len(arms) // 2]}
+        await service.writer.ask(part(first))
+        await asyncio.sleep(hurry)
+    await service.writer.ask(part(results))
+    if 0.14 <= fate < 0.18:  # a client that tries again, having missed the answer
+        await service.writer.ask(part(results))
+    if 0.18 <= fate < 0.185:  # and one that changed its mind, which the first word outlasts
+        failed: dict[str, dict[str, object]] = {arm: {"success": False} for arm in results}
+        await service.writer.ask(part(failed))
+
+
+def _results(
+    problem: Problem, allocation: dict[str, float], rng: np.random.Generator
+) -> dict[str, dict[str, object]]:
+    """Return what comes of an allocation, of the arms that got something."""
+    x = np.array([allocation[name] for name in problem.names])
+    feedback = problem.play(x, rng)
+    return {
+        name: {"success": True, "threshold": float(feedback.threshold[i])}
+        if feedback.success[i]
+        else {"success": False}
+        for i, name in enumerate(problem.names)
+        if x[i] > 0.0
+    }

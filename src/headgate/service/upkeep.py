@@ -1,0 +1,81 @@
+"""What goes on beside the requests: silence that counts is written down, SQLite's log is folded into its file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import Connection, select
+from starlette.concurrency import run_in_threadpool
+
+from headgate.service import clock
+from headgate.service.bodies import Outcome
+from headgate.service.engine.requests import Report
+from headgate.service.faults import UnavailableError
+from headgate.service.store import Database, schema
+from headgate.service.web.state import Service
+
+_PAGE = 500
+_FOLD_BYTES = 16_000_000
+_RESTART_BYTES = 256_000_000
+_log = logging.getLogger("headgate.service")
+
+
+async def every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    """Do it again and again; a database that is gone for a while is no reason to stop."""
+    while True:
+        try:
+            await work()
+        except UnavailableError as error:
+            _log.warning("%s", error)
+        except Exception:  # noqa: BLE001  # it is logged, and tried again
+            _log.exception("upkeep failed")
+        await asyncio.sleep(seconds)
+
+
+async def count_silence(service: Service) -> None:
+    """Where silence until the deadline is failure, report it; once, whoever does it first."""
+    last: tuple[int, int] = (-1, -1)
+    while True:
+        found = await service.look(partial(_silent, after=last))
+        reports = [Report(key, Outcome(results={}), by_expiry=True) for _, _, key, known in found if known]
+        if reports:
+            await service.writer.ask_all(reports)
+        if len(found) < _PAGE:
+            return
+        last = found[-1][:2]
+
+
+def _silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, int, str, bool]]:
+    """Return decisions past their deadline, and whether it is known what their arms got."""
+    waiting, decisions, allocators = schema.waiting.c, schema.decisions.c, schema.allocators.c
+    rows = connection.execute(
+        select(waiting.allocator_id, waiting.round, decisions.id, decisions.request)
+        .join_from(schema.waiting, schema.decisions)
+        .join(schema.allocators, allocators.id == waiting.allocator_id)
+        .where(waiting.expires_at < clock.now(), allocators.spec.like('%"on_expiry":"failure"%'))
+        .where((waiting.allocator_id > after[0]) | ((waiting.allocator_id == after[0]) & (waiting.round > after[1])))
+        .order_by(waiting.allocator_id, waiting.round)
+        .limit(_PAGE)
+    )
+    return [(a, r, key, json.loads(request)["budget"] is not None) for a, r, key, request in rows]
+
+
+async def fold_log(database: Database) -> None:
+    """Copy SQLite's write-ahead log into the file, beside the writer and not in its way."""
+    await run_in_threadpool(_fold, database)
+
+
+def _fold(database: Database) -> None:
+    log = Path(f"{database.engine.url.database}-wal")
+    size = log.stat().st_size if log.exists() else 0
+    if size > _FOLD_BYTES:
+        mode = "RESTART" if size > _RESTART_BYTES else "PASSIVE"
+        with database.engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            if driver is not None:
+                driver.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()

@@ -1,0 +1,165 @@
+"""The guard: before any route, how large a body may be, who asks, what the key may do, and how often."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headgate.service.faults import UnavailableError
+from headgate.service.store.keys import Key, all_keys, match
+from headgate.service.store.keys import Scope as KeyScope
+from headgate.service.web import errors
+from headgate.service.web.state import Service
+
+COOKIE = "headgate_key"
+_OPEN = ("/healthz", "/readyz", "/login", "/static/", "/favicon.ico")
+_FRESH = 2.0  # seconds that keys are believed: a revoked key is useless after that
+_BURST = 2.0  # seconds of a key's rate that may come at once
+
+
+class Keyring:
+    """The keys, read again every few seconds, and how much each has left of its rate."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, Key] = {}
+        self._read_at = float("-inf")
+        self._lock = asyncio.Lock()
+        self._left: dict[str, tuple[float, float]] = {}
+
+    async def find(self, service: Service, token: str) -> Key | None:
+        """Return the key of this secret, if it is in use."""
+        if time.monotonic() - self._read_at > _FRESH:
+            async with self._lock:
+                if time.monotonic() - self._read_at > _FRESH:
+                    self._keys = {key.id: key for key in await service.look(all_keys)}
+                    self._read_at = time.monotonic()
+        return match(token, self._keys)
+
+    def wait(self, key: Key) -> float:
+        """Take one request off the key's rate: 0, or the seconds until there is one to take."""
+        now = time.monotonic()
+        most = max(key.rate * _BURST, 1.0)
+        left, since = self._left.get(key.id, (most, now))
+        left = min(left + (now - since) * key.rate, most)
+        if left < 1.0:
+            self._left[key.id] = left, now
+            return (1.0 - left) / key.rate
+        self._left[key.id] = left - 1.0, now
+        return 0.0
+
+
+class Guard:
+    """Refuses what must not reach a route."""
+
+    def __init__(self, app: ASGIApp, keys: bool, local: bool, most_bytes: int) -> None:
+        self.app = app
+        self._keys, self._local, self._most = keys, local, most_bytes
+        self._ring = Keyring()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a refusal, or go on to the routes."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refusal = self._too_large(headers) or self._foreign(headers)
+        if refusal is None and self._keys and not scope["path"].startswith(_OPEN):
+            refusal = await self._unknown(scope, headers)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+        elif "transfer-encoding" in headers:
+            await self.app(scope, _counted(receive, self._most), send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _too_large(self, headers: Headers) -> ASGIApp | None:
+        size = headers.get("content-length", "0")
+        if size.isdigit() and int(size) <= self._most:
+            return None
+        return errors.answer(413, f"a body may have at most {self._most} bytes, got {size[:30]}")
+
+    def _foreign(self, headers: Headers) -> ASGIApp | None:
+        """Refuse pages that reach a service without keys through a name of theirs for this machine."""
+        if self._keys or not self._local:
+            return None
+        if is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
+            return None
+        return errors.answer(403, "without keys the service answers only to names of this machine, such as localhost")
+
+    async def _unknown(self, scope: Scope, headers: Headers) -> ASGIApp | None:
+        looking = scope["method"] in {"GET", "HEAD"}
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer":
+            token = _cookie(headers) if looking else ""  # a cookie may look, never change: no page can misuse it
+        try:
+            key = await self._ring.find(scope["app"].state.service, token.strip()) if token else None
+        except UnavailableError as error:
+            return errors.answer(503, str(error), {"Retry-After": "1"})
+        if key is None:
+            if looking and "text/html" in headers.get("accept", ""):
+                return RedirectResponse("/login", 303)
+            return errors.answer(
+                401, "an API key is needed: Authorization: Bearer hg_...", {"WWW-Authenticate": "Bearer"}
+            )
+        needed = needed_scope(scope["method"], scope["path"])
+        if not key.may(needed):
+            return errors.answer(403, f"this needs a key with scope {needed}, this one has {key.scope}")
+        seconds = self._ring.wait(key)
+        if seconds > 0.0:
+            return errors.answer(429, f"at most {key.rate:g} requests a second", {"Retry-After": str(int(seconds) + 1)})
+        scope["actor"] = f"key {key.id} ({key.name})"
+        return None
+
+
+def needed_scope(method: str, path: str) -> KeyScope:
+    """Return what a key must be good for.
+
+    >>> needed_scope("POST", "/v1/decisions/d1/outcome"), needed_scope("PUT", "/v1/allocators/a")
+    ('decide', 'admin')
+    """
+    if method in {"GET", "HEAD", "OPTIONS"}:
+        return "read"
+    deciding = path.endswith(("/decisions", "/decisions/batch", "/outcome", "/outcomes"))
+    return "decide" if method == "POST" and deciding else "admin"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name is this machine and no other.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in {"localhost", "testserver"}
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return morsel.value if morsel else ""
+
+
+def _counted(receive: Receive, most: int) -> Receive:
+    """Let a body of unknown length break off once it is too long."""
+    seen = 0
+
+    async def counted() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > most:
+            return {"type": "http.disconnect"}
+        return message
+
+    return counted
