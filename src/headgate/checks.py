@@ -35,7 +35,7 @@ def numbers(
         raise error(f"{name} must be a number or an array of numbers, got {values!r}")
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as cause:
+    except (TypeError, ValueError, OverflowError) as cause:
         raise error(f"{name} must be a number or an array of numbers, got {values!r}") from cause
     good = (array > least) if open_least else (array >= least)
     good &= array <= most

@@ -41,7 +41,7 @@ def verify(database: UrlArgument) -> None:
     if wrong:
         raise typer.Exit(1)
     allocators, decisions = len(seen) - 1, sum(seen.values())
-    typer.echo(f"verified: {decisions:,} decisions of {allocators} allocators; evidence and counts equal the log's")
+    typer.echo(f"verified: {_many(decisions, 'decision')} of {_many(allocators, 'allocator')}: all as the log says")
 
 
 def backup(
@@ -100,6 +100,10 @@ def audit(
 
     for entry in open_database(_existing(database), migrate=False).look(lambda c: log.entries(c, limit)):
         typer.echo(json.dumps(entry))
+
+
+def _many(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def _existing(url: str) -> str:

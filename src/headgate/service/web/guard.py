@@ -19,7 +19,7 @@ from headgate.service.web import errors
 from headgate.service.web.state import Service
 
 COOKIE = "headgate_key"
-_OPEN = ("/healthz", "/readyz", "/login", "/static/", "/favicon.ico")
+_OPEN = ("/healthz", "/readyz", "/login", "/logout", "/static/", "/favicon.ico")
 _FRESH = 2.0  # seconds that keys are believed: a revoked key is useless after that
 _BURST = 2.0  # seconds of a key's rate that may come at once
 

@@ -1,0 +1,197 @@
+"""Decisions and outcomes over HTTP: asked again, in parts, late, contradicted."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import headgate as hg
+from tests.service.harness import QUIZ, results
+
+
+def put(client: httpx.Client, **changes: Any) -> None:
+    answer = client.put("/v1/allocators/quiz", json=QUIZ | changes)
+    assert answer.status_code == 201, answer.text
+
+
+def decide(client: httpx.Client, **body: Any) -> dict[str, Any]:
+    answer = client.post("/v1/allocators/quiz/decisions", json={"budget": 20.0} | body)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def report(client: httpx.Client, key: str, said: dict[str, Any], **more: Any) -> httpx.Response:
+    return client.post(f"/v1/decisions/{key}/outcome", json={"results": said} | more)
+
+
+def counts(client: httpx.Client) -> dict[str, Any]:
+    found: dict[str, Any] = client.get("/v1/allocators/quiz").json()["counts"]
+    return found
+
+
+def test_the_same_body_is_200_and_another_409(client: httpx.Client) -> None:
+    put(client)
+    again = client.put("/v1/allocators/quiz", json=QUIZ)
+    assert again.status_code == 200
+    long = QUIZ | {"arms": [{"name": arm} for arm in QUIZ["arms"]], "reward": "sum"}
+    assert client.put("/v1/allocators/quiz", json=long).status_code == 200, "the same in its long form"
+    other = client.put("/v1/allocators/quiz", json=QUIZ | {"max_budget": 31.0})
+    assert other.status_code == 409
+    assert client.get("/v1/allocators/quiz").json()["spec"]["max_budget"] == 30.0
+    assert [a["name"] for a in client.get("/v1/allocators").json()["allocators"]] == ["quiz"]
+
+
+def test_a_decision_is_kept_and_given_again(client: httpx.Client) -> None:
+    put(client)
+    first = client.post("/v1/allocators/quiz/decisions", json={"budget": 20.0, "decision_id": "d1"})
+    again = client.post("/v1/allocators/quiz/decisions", json={"decision_id": "d1", "budget": 20})
+    assert first.content == again.content
+    assert sum(first.json()["allocation"].values()) == pytest.approx(20.0)
+    assert client.post("/v1/allocators/quiz/decisions", json={"budget": 21, "decision_id": "d1"}).status_code == 409
+    client.put("/v1/allocators/other", json=QUIZ)
+    taken = client.post("/v1/allocators/other/decisions", json={"budget": 20.0, "decision_id": "d1"})
+    assert taken.status_code == 409, "ids are the service's, not an allocator's"
+    assert counts(client)["decisions"] == 1
+    assert client.get("/v1/decisions/d1").json()["decision"] == first.json()
+
+
+def test_parts_repeats_and_contradictions(client: httpx.Client) -> None:
+    put(client, arms=["a", "b"], policy={"name": "uniform"})
+    key = decide(client)["decision_id"]
+    part = report(client, key, {"a": {"success": True, "threshold": 4.0}}).json()
+    assert part == {"decision_id": key, "accepted": ["a"], "repeated": [], "complete": False, "late": False}
+    rest = report(client, key, {"a": {"success": True, "threshold": 4.0}, "b": {"success": False}}).json()
+    assert (rest["accepted"], rest["repeated"], rest["complete"]) == (["b"], ["a"], True)
+    for said in ({"a": {"success": False}}, {"a": {"success": True, "threshold": 4.5}}):
+        assert report(client, key, said).status_code == 409
+    assert report(client, key, {"b": {"success": False}}).status_code == 200
+    state = counts(client)
+    assert (state["complete"], state["reward"], state["duplicates"], state["contradictions"]) == (1, 1, 1, 2)
+    assert (state["budget"], state["given"]) == (pytest.approx(20.0), pytest.approx(20.0))
+    arms = client.get("/v1/allocators/quiz/evidence").json()["arms"]
+    assert [sum(n for _, n, _ in arms[a]["played"]) for a in ("a", "b")] == [1, 1]
+
+
+def test_a_contradiction_stores_nothing_of_its_report(client: httpx.Client) -> None:
+    put(client, arms=["a", "b"], policy={"name": "uniform"})
+    key = decide(client)["decision_id"]
+    report(client, key, {"a": {"success": False}})
+    both = report(client, key, {"a": {"success": True, "threshold": 1.0}, "b": {"success": False}})
+    assert both.status_code == 409
+    assert "b" not in client.get(f"/v1/decisions/{key}").json()["results"]
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"nobody": {"success": False}}, "results.nobody"),
+        ({"q1": {"success": True, "threshold": 1e6}}, "results.q1.threshold"),
+        ({"q1": {"success": True}}, "results.q1"),
+        ({"q1": {"success": False, "threshold": 1.0}}, "results.q1"),
+        ({"q1": {"success": True, "threshold": -1.0}}, "results.q1.threshold"),
+        ({"q1": {}}, "results.q1.success"),
+    ],
+)
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_wrong_outcome_names_its_field_and_stores_nothing(
+    client: httpx.Client, said: dict[str, Any], field: str
+) -> None:
+    put(client, policy={"name": "uniform"})
+    key = decide(client)["decision_id"]
+    refused = report(client, key, said)
+    assert refused.status_code == 422
+    assert refused.json()["error"]["fields"][0]["field"] == field
+    assert client.get(f"/v1/decisions/{key}").json()["results"] == {}
+    assert counts(client)["pending"] == 1
+
+
+def test_a_schedule_is_followed_until_the_money_is_gone(client: httpx.Client) -> None:
+    put(client)
+    plan = decide(client, budget=None, step=2.0)
+    assert plan["allocation"] is None
+    assert sum(step["amount"] for step in plan["schedule"]) == pytest.approx(30.0)
+    got: dict[str, float] = {}
+    left = 9.0
+    for step in plan["schedule"]:
+        part = min(step["amount"], left)
+        got[step["arm"]] = got.get(step["arm"], 0.0) + part
+        left -= part
+    key, said = plan["decision_id"], results(got, {"q1"})
+    assert report(client, key, said).status_code == 422, "it must say how much was spent"
+    assert report(client, key, said, spent=31.0).status_code == 422
+    assert report(client, key, said, spent=9.0).json()["complete"]
+    assert report(client, key, said, spent=9.0).json()["accepted"] == []
+    assert report(client, key, said, spent=8.0).status_code == 409
+    assert counts(client)["budget"] == pytest.approx(9.0, abs=1e-4)
+
+
+def test_silence_is_not_failure_unless_the_allocator_says_so(client: httpx.Client) -> None:
+    for name, silence in (("patient", "ignore"), ("strict", "failure")):
+        body = QUIZ | {"feedback_deadline": 0.05, "on_expiry": silence, "policy": {"name": "uniform"}}
+        client.put(f"/v1/allocators/{name}", json=body)
+        client.post(f"/v1/allocators/{name}/decisions", json={"budget": 3.0, "decision_id": name})
+    deadline = time.monotonic() + 20.0
+    while client.get("/v1/allocators/strict").json()["counts"]["complete"] < 1:
+        assert time.monotonic() < deadline, "expired decisions were not counted"
+    patient, strict = (client.get(f"/v1/allocators/{n}").json()["counts"] for n in ("patient", "strict"))
+    assert (patient["expired"], patient["pending"], patient["complete"]) == (1, 0, 0)
+    assert (strict["expired"], strict["complete"], strict["reward"]) == (0, 1, 0)
+    late = client.post("/v1/decisions/patient/outcome", json={"results": {"q1": {"success": False}}}).json()
+    assert late["late"], "late, and counted all the same"
+    won = {"q1": {"success": True, "threshold": 0.5}}
+    assert client.post("/v1/decisions/strict/outcome", json={"results": won}).status_code == 409
+    trials = client.get("/v1/allocators/patient/evidence").json()["arms"]["q1"]["played"]
+    assert sum(n for _, n, _ in trials) == 1
+
+
+def test_many_at_once_each_with_its_own_status(client: httpx.Client) -> None:
+    put(client)
+    asked = [{"budget": 5.0, "decision_id": "m1"}, {"budget": 31.0}, {"budget": 5.0, "decision_id": "m1"}]
+    answers = client.post("/v1/allocators/quiz/decisions/batch", json={"decisions": asked}).json()["answers"]
+    assert [a["status"] for a in answers] == [200, 422, 200]
+    assert answers[0]["decision"] == answers[2]["decision"]
+    said = results(answers[0]["decision"]["allocation"], set())
+    outcomes = [{"decision_id": "m1", "results": said}, {"decision_id": "none", "results": {}}]
+    heard = client.post("/v1/outcomes", json={"outcomes": outcomes}).json()["answers"]
+    assert [a["status"] for a in heard] == [200, 404]
+    assert heard[0]["outcome"]["complete"]
+
+
+def test_it_learns_what_a_policy_in_memory_learns(client: httpx.Client) -> None:
+    """After the same rounds, the estimates are those of `hg.Thompson` with the same evidence."""
+    problem = hg.Problem(hg.Weibull(1.6), activation=[0.9, 0.5, 0.7], rate=[0.3, 0.6, 0.15], names=QUIZ["arms"])
+    put(client)
+    policy, rng = hg.Thompson(problem.law, 3, 30.0), np.random.default_rng(5)
+    for _ in range(60):
+        decision = decide(client)
+        x = np.array([decision["allocation"][name] for name in problem.names])
+        seen = problem.play(x, rng)
+        policy.observe(x, seen)
+        said = {
+            name: {"success": True, "threshold": float(t)} if s else {"success": False}
+            for name, s, t in zip(problem.names, seen.success, seen.threshold, strict=True)
+        }
+        assert report(client, decision["decision_id"], said).json()["complete"]
+    expected = policy.estimate()
+    found = client.get("/v1/allocators/quiz/estimates").json()
+    assert [arm["rate"] for arm in found["arms"]] == expected.rate.tolist()
+    assert [arm["activation"] for arm in found["arms"]] == expected.activation.tolist()
+    assert found["value"] == pytest.approx(problem.solve(30.0).value, rel=0.35)
+
+
+def test_history_has_every_decision_once(client: httpx.Client) -> None:
+    put(client)
+    made = [decide(client, context={"n": i})["decision_id"] for i in range(7)]
+    seen, before = [], None
+    while True:
+        page = client.get("/v1/allocators/quiz/history", params={"limit": 3} | ({"before": before} if before else {}))
+        seen += [(item["decision"]["decision_id"], item["context"]["n"]) for item in page.json()["items"]]
+        before = page.json()["next_before"]
+        if before is None or before == 0:
+            break
+    assert seen == [(key, i) for i, key in reversed(list(enumerate(made)))]

@@ -1,0 +1,98 @@
+"""`headgate verify` finds whatever was changed behind the log's back; backups carry everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+
+from headgate.errors import InputError
+from headgate.service.backup import backup, restore
+from headgate.service.engine.ledger import Ledger
+from headgate.service.store import Database, open_database, schema
+from headgate.service.verify import verify
+from tests.service import asking
+from tests.service.harness import results
+
+
+@pytest.fixture
+def played(database: Database) -> Database:
+    """A database with decisions of every kind: complete, partial, silent, scheduled, empty."""
+    ledger = Ledger(database)
+    asking.create(ledger)
+    asking.create(ledger, "pair", reward="cascade", law={"name": "discrete-weibull", "shape": 1.2})
+    asking.play(ledger, 12)
+    asking.play(ledger, 5, name="pair")
+    asking.decide(ledger, "silent")
+    part = asking.decide(ledger, "part")["allocation"]
+    arm = max(part, key=lambda name: part[name])
+    ledger.answer([asking.tell("part", results({arm: part[arm]}, {arm}))])
+    asking.decide(ledger, "nothing", 0.0)
+    plan = asking.decide(ledger, "plan", None)["schedule"]
+    ledger.answer([asking.tell("plan", {plan[0]["arm"]: {"success": False}}, spent=0.5 * plan[0]["amount"])])
+    return database
+
+
+def test_an_untouched_state_is_right(played: Database) -> None:
+    assert verify(played) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("UPDATE evidence SET number = number + 1 WHERE position = 1 AND kind = 1", "evidence"),
+        ("UPDATE evidence SET total = total - 1 WHERE kind = 2", "evidence"),
+        ("DELETE FROM evidence WHERE position = 0", "evidence"),
+        ("UPDATE allocators SET reward = reward + 1 WHERE id = 2", "reward"),
+        ("UPDATE allocators SET complete = complete - 1", "complete"),
+        ("UPDATE allocators SET given_units = given_units + 1", "given_units"),
+        ("DELETE FROM waiting", "waiting"),
+        ("DELETE FROM reports WHERE round = 3 AND allocator_id = 1", "evidence"),
+        ("DELETE FROM reports WHERE round = 4; DELETE FROM waiting WHERE round = 4;"
+         "DELETE FROM decisions WHERE round = 4 AND allocator_id = 1", "round"),
+    ],
+)  # fmt: skip
+def test_damage_is_found(played: Database, damage: str, words: str) -> None:
+    with played.transaction() as connection:
+        for statement in damage.split(";"):
+            connection.execute(text(statement))
+    assert any(words in line for line in verify(played))
+
+
+def _rows(database: Database) -> dict[str, list[str]]:
+    def read(connection: Connection) -> dict[str, list[str]]:
+        return {t.name: sorted(map(str, connection.execute(t.select()))) for t in schema.metadata.sorted_tables}
+
+    return database.look(read)
+
+
+def test_a_backup_is_restored_and_goes_on(played: Database, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    rows = backup(played, file)
+    with pytest.raises(InputError, match="never overwrites"):
+        backup(played, file)
+    other = open_database(f"sqlite:///{tmp_path / 'other.db'}")
+    assert restore(file, other) == rows
+    assert verify(other) == []
+    assert _rows(played) == _rows(other)
+    ledger = Ledger(other)
+    asking.play(ledger, 3, seed=9)
+    asking.create(ledger, "new")
+    assert verify(other) == []
+    with pytest.raises(InputError, match="not empty"):
+        restore(file, other)
+    other.close()
+
+
+def test_a_backup_moves_into_postgresql(played: Database, url: str, tmp_path: Path) -> None:
+    """From either kind into a new database of the same kind, through the file."""
+    file = tmp_path / "backup.db"
+    rows = backup(played, file)
+    if not played.is_sqlite:
+        with played.transaction() as connection:
+            for table in reversed(schema.metadata.sorted_tables):
+                connection.execute(table.delete())
+        assert restore(file, played) == rows
+        asking.create(Ledger(played), "after")
+        assert verify(played) == []
