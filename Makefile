@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
+SOAK   ?= short
 
-.PHONY: demo test check bench cluster reproduce clean help
+.PHONY: demo test check bench cluster soak spark browser reproduce clean help
 help:              ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
 
@@ -44,9 +45,26 @@ $(VENV)/.cluster: $(VENV)/.dev
 cluster: $(VENV)/.cluster ## simulations on a real Dask and a real Ray, with a worker killed
 	$(BIN)/pytest -m cluster tests/simulation
 
+browser: $(VENV)/.dev ## the dashboard in a real Chromium, with screenshots in artefacts/
+	command -v chromium >/dev/null || { \
+		root=$$([ "$$(id -u)" = 0 ] || echo sudo); $$root apt-get update && $$root apt-get install -y chromium; }
+	$(BIN)/pytest -m browser tests/service/browser
+
+soak: $(VENV)/.dev ## kills, contradictions, strange requests, full disks and load; SOAK=long for the full numbers
+	$(BIN)/python -m headgate.kernels
+	SOAK=$(SOAK) $(BIN)/pytest -m soak -n 2 --dist worksteal tests/soak --ignore tests/soak/test_load.py
+	SOAK=$(SOAK) $(BIN)/pytest -m soak tests/soak/test_load.py
+
+$(VENV)/.spark: $(VENV)/.dev
+	$(BIN)/pip install --quiet --editable '.[dev,spark]'
+	@touch $@
+
+spark: $(VENV)/.spark ## logs on a real Spark in local mode; needs Java 17, whose warnings of hosts and Hadoop are fine
+	$(BIN)/pytest -m spark tests/calibration
+
 reproduce: $(VENV)/.demo ## every figure of the paper, and a page that says what holds
 	$(BIN)/headgate reproduce all --out reproduction
 
 clean:             ## remove the virtual environment and what the tools left
-	rm -rf $(VENV) demo reproduction .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf $(VENV) demo reproduction artefacts .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,34 +1,30 @@
-"""What an allocator believes: the estimates of its arms, the best allocation by them, and how sure it is of both.
-
-Uncertainty of anything that is computed from an estimate is found from draws of (log rate, logit activation) from the
-normal distribution around the maximum of the likelihood, with its curvature: what Thompson sampling draws from, too,
-before it pools and calms. The draws' noise is fixed, so the same evidence always gives the same bands. A very weak
-prior makes the curvature exist where nothing has been seen: there the bands are as wide as they can be.
-"""
+"""What an allocator believes: the estimates of its arms, the best allocation by them, and how sure it is of that."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
-from sqlalchemy import Connection, RowMapping
+from sqlalchemy import Connection, RowMapping, select
 
-from headgate.estimators import Estimate, likelihood, maximum, weak_prior, whole_arms
-from headgate.estimators.shapes import learn_shapes
+from headgate.estimators import Estimate, Fit, likelihood, maximum, weak_prior, whole_arms
+from headgate.estimators.shapes import ShapeFit, learn_shapes
 from headgate.evidence import Evidence
 from headgate.laws import Floats, Law
 from headgate.oracle import Allocation, solve, standard_form
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.transaction import UNITS
 from headgate.service.spec import AllocatorSpec
+from headgate.service.store import schema
 
 LEVEL = 0.9
 """The nominal coverage of every interval and band."""
 _Z = float(special.ndtri(0.5 + LEVEL / 2.0))
-_DRAWS = 256
+_H = 1e-3
+_LATEST = 200  # decisions whose budgets are those that come
+_GROUPS = 9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,33 +41,19 @@ class Belief:
     """The mean of complete decisions, or max_budget before there is one."""
     best: Allocation
     """By the estimates, at that budget."""
+    value: float
+    """The expected reward of the best allocation by the estimates, in the mean over the budgets that came lately."""
     value_interval: tuple[float, float]
-    """Of the best allocation's expected reward."""
-    theta: Floats
-    """Draws of (log rate, logit activation), (draws, K, 2)."""
-    shapes: Floats | None
-    """Draws of a learned shape, (draws, K)."""
+    fit: Fit
+    """The maximum itself, in (log rate, logit activation)."""
+    prior: Floats
+    """Of almost no weight, so that the maximum exists where nothing was seen."""
+    shapes: ShapeFit | None
+    """If the law's shape is learned."""
 
     def chance(self, arm: int, x: Floats) -> Floats:
-        """Return p G(x) by the estimates."""
-        law = self.law.of_arm(arm)
-        return np.asarray(self.found.activation[arm] * law.cdf(x, self.found.rate[arm]))
-
-    def chance_draws(self, arm: int, x: Floats) -> Floats:
-        """Return p G(x) by every draw: (x, draws)."""
-        law = self.law.of_arm(arm)
-        if self.shapes is not None:
-            law = law.with_shape(self.shapes[:, arm])  # the draws in place of the arms
-        rate, activation = np.exp(self.theta[:, arm, 0]), special.expit(self.theta[:, arm, 1])
-        with np.errstate(all="ignore"):  # rates of which nothing is known
-            drawn = np.nan_to_num(activation * law.cdf(x[:, None], rate), nan=0.0)
-        return np.asarray(drawn)
-
-    def chance_band(self, arm: int, x: Floats) -> tuple[Floats, Floats]:
-        """Return the band of p G(x), at each x by itself."""
-        tail = (1.0 - LEVEL) / 2.0
-        low, high = np.quantile(self.chance_draws(arm, x), [tail, 1.0 - tail], axis=1)
-        return low, high
+        """Return p G(x) of an arm, by the estimates."""
+        return np.asarray(self.found.activation[arm] * self.law.of_arm(arm).cdf(x, self.found.rate[arm]))
 
 
 def believe(connection: Connection, row: RowMapping) -> Belief:
@@ -82,16 +64,23 @@ def believe(connection: Connection, row: RowMapping) -> Belief:
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
         found = likelihood(policy.law, policy.evidence, level=LEVEL)
         law = policy.law if found.shape is None else policy.law.with_shape(found.shape)
-        limits = policy.limits(budget)
-        best = solve(
-            law, found.activation, found.rate, budget, lower=limits.lower, upper=limits.upper, reward=spec.reward,
-            tol=1e-6,
+
+        def best_of(amount: float) -> Allocation:
+            limits = policy.limits(amount)
+            return solve(
+                law, found.activation, found.rate, amount, lower=limits.lower, upper=limits.upper, reward=spec.reward,
+                tol=1e-6,
+            )  # fmt: skip
+
+        best = best_of(budget)
+        came, often = zip(*(_budgets(connection, row) or [(budget, 1)]), strict=True)
+        value = float(np.average([best_of(amount).value for amount in came], weights=often))
+        fit, prior, shapes = _maximum(policy.law, policy.evidence)
+        believed = Belief(
+            spec, learner.active_names, law, policy.evidence, found, budget, best, value, (value, value), fit, prior,
+            shapes,
         )  # fmt: skip
-        theta, shapes = _draws(policy.law, policy.evidence)
-    believed = Belief(
-        spec, learner.active_names, law, policy.evidence, found, budget, best, (0.0, 0.0), theta, shapes
-    )
-    return replace(believed, value_interval=_value_interval(believed))
+        return replace(believed, value_interval=_value_interval(believed))
 
 
 def typical_budget(row: RowMapping, max_budget: float) -> float:
@@ -101,46 +90,52 @@ def typical_budget(row: RowMapping, max_budget: float) -> float:
     return float(min(row["budget_units"] * (max_budget / UNITS) / row["complete"], max_budget))
 
 
+def _budgets(connection: Connection, row: RowMapping) -> list[tuple[float, int]]:
+    """Return the latest known budgets with how often each came; of many, groups of as many, each by its mean.
+
+    What the best allocation promises at the mean budget is not what it promises in the mean over the budgets.
+    """
+    table = schema.decisions.c
+    asked = connection.execute(
+        select(table.request).where(table.allocator_id == row["id"], table.round >= row["decisions"] - _LATEST)
+    ).scalars()
+    known = sorted(budget for budget in (json.loads(text)["budget"] for text in asked) if budget is not None)
+    values, often = np.unique(known, return_counts=True)
+    if len(values) <= _GROUPS:
+        return list(zip(values.tolist(), often.tolist(), strict=True))
+    return [(float(np.mean(group)), len(group)) for group in np.array_split(known, _GROUPS)]
+
+
+def _maximum(law: Law, evidence: Evidence) -> tuple[Fit, Floats, ShapeFit | None]:
+    integer, learned, shapes = whole_arms(law, evidence.arms), law.shape_prior, None
+    if learned is not None:
+        shapes = learn_shapes(law, learned, evidence, weak_prior(evidence), integer)
+    form = standard_form(law, evidence.arms) if shapes is None else shapes.form
+    prior = weak_prior(evidence, form)
+    return maximum(form, integer, evidence, prior), prior, shapes
+
+
 def _value_interval(belief: Belief) -> tuple[float, float]:
-    """By the envelope theorem the allocation need not be solved again: to first order only the chances vary.
+    """The delta method. By the envelope theorem the allocation need not be solved again: only the chances vary.
 
     They are independent, so the variances of what each arm adds are added up.
     """
-    x = belief.best.x
-    given = np.flatnonzero(x > 0.0)
-    chances = np.array([belief.chance(arm, x[arm : arm + 1])[0] for arm in given])
-    spread = np.array([belief.chance_draws(arm, x[arm : arm + 1]).std() for arm in given])
+    log_rate, logit = belief.fit.theta[:, 0], belief.fit.theta[:, 1]
+
+    def chance(d_rate: Floats | float, d_logit: Floats | float, law: Law = belief.law) -> Floats:
+        return np.asarray(special.expit(logit + d_logit) * law.cdf(belief.best.x, np.exp(log_rate + d_rate)))
+
+    by_rate, by_logit = chance(_H, 0.0) - chance(-_H, 0.0), chance(0.0, _H) - chance(0.0, -_H)
+    c11, c12, c22 = np.moveaxis(belief.fit.covariance, -1, 0)
+    variance = (by_rate**2 * c11 + 2.0 * by_rate * by_logit * c12 + by_logit**2 * c22) / (2.0 * _H) ** 2
+    if belief.shapes is not None:
+        sides = []
+        for h in (-_H, _H):
+            moved = belief.law.with_shape(np.exp(belief.shapes.log_shape + h))
+            sides.append(chance(h * belief.shapes.slope[:, 0], h * belief.shapes.slope[:, 1], moved))
+        variance = variance + ((sides[1] - sides[0]) / (2.0 * _H)) ** 2 * belief.shapes.variance
     if belief.spec.reward == "cascade":  # 1 - prod(1 - q): an arm counts only where all others fail
-        missed = np.maximum(1.0 - chances, 1e-12)
-        spread = spread * missed.prod() / missed
-    half = _Z * float(np.sqrt(np.sum(spread**2)))
-    value = float(belief.best.value)
-    return max(value - half, 0.0), value + half
-
-
-@cache
-def _noise() -> NDArray[np.float64]:
-    """Standard normal numbers, (draws, 3): Latin hypercubes, so that few of them do."""
-    from scipy.stats import qmc  # noqa: PLC0415  # slow to import
-
-    cube = qmc.LatinHypercube(3, rng=np.random.default_rng(6)).random(_DRAWS)
-    return np.asarray(special.ndtri(cube))
-
-
-def _draws(law: Law, evidence: Evidence) -> tuple[Floats, Floats | None]:
-    noise, integer = _noise(), whole_arms(law, evidence.arms)
-    learned, shape = law.shape_prior, None
-    if learned is not None:
-        shape = learn_shapes(law, learned, evidence, weak_prior(evidence), integer)
-    form = standard_form(law, evidence.arms) if shape is None else shape.form
-    fit = maximum(form, integer, evidence, weak_prior(evidence, form))
-    c11, c12, c22 = np.moveaxis(fit.covariance, -1, 0)
-    first = np.sqrt(c11)
-    second = np.sqrt(np.maximum(c22 - c12**2 / c11, 0.0))
-    theta = fit.theta + np.stack(
-        [noise[:, :1] * first, noise[:, :1] * (c12 / first) + noise[:, 1:2] * second], axis=-1
-    )  # ~ N(theta_hat, I^-1), by Cholesky
-    if shape is None:
-        return theta, None
-    step = noise[:, 2:] * np.sqrt(shape.variance)
-    return theta + shape.slope * step[..., None], np.exp(np.clip(shape.log_shape + step, -3.0, 3.0))
+        missed = np.maximum(1.0 - chance(0.0, 0.0), 1e-12)
+        variance = variance * (missed.prod() / missed) ** 2
+    half = _Z * float(np.sqrt(np.nansum(variance))) * belief.value / max(float(belief.best.value), 1e-300)
+    return max(belief.value - half, 0.0), belief.value + half

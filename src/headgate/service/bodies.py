@@ -10,6 +10,8 @@ from pydantic import Field, model_validator
 from headgate.service.spec import AllocatorSpec, Amount, ArmName, ArmSpec, Body, DecisionId, Json, Name, Positive
 
 MOST_AT_ONCE = 1000
+Whole = Annotated[int, Field(strict=True)]
+Cell = Annotated[list[Whole], Field(min_length=3, max_length=3, description="[bin, count, total]")]
 
 
 class DecisionRequest(Body):
@@ -45,7 +47,7 @@ class Decision(Body):
 class Result(Body):
     """What came of one arm: the threshold of a success; nothing more is known of a failure."""
 
-    success: bool
+    success: Annotated[bool, Field(strict=True)]
     threshold: Amount | None = None
 
     @model_validator(mode="after")
@@ -226,8 +228,8 @@ class EvidenceBody(Body):
     """Evidence by arm: per kind the bins that hold something, with counts and whole sums."""
 
     max_budget: Positive
-    bins: tuple[int, int]
-    arms: dict[ArmName, dict[Literal["failed", "played", "seen"], list[tuple[int, int, int]]]]
+    bins: Annotated[list[Whole], Field(min_length=2, max_length=2, description="[bins to an octave, octaves]")]
+    arms: dict[ArmName, dict[Literal["failed", "played", "seen"], list[Cell]]]
 
 
 class ImportAnswer(Body):

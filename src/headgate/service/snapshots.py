@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sqlalchemy import Connection, RowMapping, insert, select
+from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from headgate.service import clock, upkeep
 from headgate.service.beliefs import Belief, believe
@@ -50,7 +50,7 @@ class Snapshot:
     typical: float
     """The budget of the best allocation: the mean of complete decisions."""
     value: float
-    """Expected reward of the best allocation, by the estimates of that time."""
+    """Expected reward of the best allocations for the budgets that came, by the estimates of that time."""
     value_interval: tuple[float, float]
     arms: Mapping[str, ArmThen] = field(repr=False)
 
@@ -84,7 +84,7 @@ def snapshot_of(row: RowMapping, belief: Belief) -> Snapshot:
         budget=row["budget_units"] * unit,
         given=row["given_units"] * unit,
         typical=_short(belief.budget),
-        value=_short(float(belief.best.value)),
+        value=_short(belief.value),
         value_interval=(_short(low), _short(high)),
         arms={belief.names[arm]: _arm(belief, arm) for arm in most_given(belief)[:MOST_ARMS]},
     )
@@ -177,7 +177,8 @@ def _last(connection: Connection, key: int) -> tuple[int, int]:
 
 def last_taken(connection: Connection, key: int) -> int:
     """Return when the last snapshot was taken; 0: never."""
-    return _last(connection, key)[1]
+    table = schema.snapshots.c
+    return connection.execute(select(func.max(table.taken_at)).where(table.allocator_id == key)).scalar() or 0
 
 
 def history(connection: Connection, key: int, most: int) -> list[Snapshot]:

@@ -45,8 +45,8 @@ def _plain(value: dict[str, Any]) -> dict[str, Any]:
 
 Json = Annotated[dict[str, Any], AfterValidator(_plain)]
 ArmName = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_printable)]
-Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0.0, le=1e15, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False, strict=True)]  # strict: "3" and true are not numbers
+Positive = Annotated[float, Field(gt=0.0, le=1e15, allow_inf_nan=False, strict=True)]
 
 
 class Body(BaseModel):
@@ -72,7 +72,7 @@ class AllocatorSpec(Body):
     policy: Json = Field(default={"name": "thompson"}, description="A policy's name and options.")
     max_budget: Positive = Field(description="The largest budget a decision may ask for.")
     reward: Literal["sum", "cascade"] = "sum"
-    feedback_deadline: Annotated[float, Field(gt=0.0, le=1e10)] | None = Field(
+    feedback_deadline: Annotated[float, Field(gt=0.0, le=1e10, strict=True)] | None = Field(
         86_400.0, description="Seconds after which a decision counts as expired; null: never."
     )
     on_expiry: Literal["ignore", "failure"] = Field(

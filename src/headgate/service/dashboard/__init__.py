@@ -1,5 +1,9 @@
-"""The dashboard: pages that show what the service does."""
+"""The dashboard: pages that show what the service does, with nothing from elsewhere.
 
-from fastapi import APIRouter
+`routes` answers, `pages` renders, `files` hands out scripts and styles, `overview` and `detail` are what the pages ask
+for every two seconds, `curves` and `bands` are what is drawn of an arm, `memory` keeps it for the next who asks.
+"""
 
-router = APIRouter(include_in_schema=False)
+from headgate.service.dashboard.routes import router
+
+__all__ = ["router"]

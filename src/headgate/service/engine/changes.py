@@ -126,8 +126,8 @@ def evidence_bins(body: EvidenceBody, names: list[str], max_budget: float) -> An
     """Return the bins of imported evidence, or raise if no log could have left it."""
     if body.max_budget != max_budget:
         raise RefusedError(f"max_budget must be the allocator's, {max_budget:g}, got {body.max_budget:g}", "max_budget")
-    if body.bins != (PER_OCTAVE, OCTAVES):
-        raise RefusedError(f"bins must be {[PER_OCTAVE, OCTAVES]}, got {list(body.bins)}", "bins")
+    if body.bins != [PER_OCTAVE, OCTAVES]:
+        raise RefusedError(f"bins must be {[PER_OCTAVE, OCTAVES]}, got {body.bins}", "bins")
     found = Evidence.empty(len(names), max_budget)
     for arm, kinds in body.arms.items():
         if arm not in names:

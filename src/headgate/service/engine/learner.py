@@ -12,10 +12,12 @@ from sqlalchemy import Connection, RowMapping, select
 from headgate.evidence import Evidence
 from headgate.kernels.record import BINS, COUNT, SUM, record
 from headgate.laws import Floats
+from headgate.service.faults import RefusedError
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy
 from headgate.service.store import schema
 
 Cells = list[dict[str, int]]
+_MOST_STEPS = 10_000  # of a schedule: all of them are in the answer
 
 
 class Learner:
@@ -87,6 +89,9 @@ class Learner:
 
     def schedule(self, step: float | None, turn: int) -> list[tuple[str, float]]:
         """Plan for a budget that nobody knows yet."""
+        least = self.spec.max_budget / _MOST_STEPS
+        if (1.0 if step is None and self.policy.whole.all() else least if step is None else step) < least:
+            raise RefusedError(f"step must be at least max_budget / {_MOST_STEPS}, {least:g}, got {step}", "step")
         self.policy.round = turn
         names = self.active_names
         return [(names[arm], amount) for arm, amount in self.policy.pour(step)]

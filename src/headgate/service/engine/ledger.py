@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, select
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import IntegrityError
 
 from headgate.errors import InputError, UnsupportedError
 from headgate.service.engine.decided import Decided
@@ -16,7 +16,7 @@ from headgate.service.engine.requests import Change, Request
 from headgate.service.engine.transaction import Transaction
 from headgate.service.faults import ServiceError, UnavailableError
 from headgate.service.store import Database, schema
-from headgate.service.store.database import unavailable
+from headgate.service.store.database import FAILURES, unavailable
 
 T = TypeVar("T")
 Wait = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -55,16 +55,14 @@ class Ledger:
             transaction = Transaction(connection, self)
             answers = transaction.run(batch)
             await wait(connection.commit)
-        except DBAPIError as cause:
+        except FAILURES as cause:
             self.forget()
-            await wait(connection.rollback)
             return [unavailable(cause)] * len(requests)
         except BaseException:
             self.forget()
-            await wait(connection.rollback)
             raise
         finally:
-            connection.close()
+            connection.close()  # which rolls back what was not committed
         self._remember(transaction.fresh)
         return answers
 
@@ -88,8 +86,6 @@ class Ledger:
             return self._transact(request.make)
         except (ServiceError, InputError, UnsupportedError) as refused:
             return refused
-        finally:
-            self.forget()
 
     def _transact(self, work: Callable[[Connection], T]) -> T:
         """Commit `work`; again, if another worker wrote the same id between our look and our write."""

@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from headgate.errors import InputError
 from headgate.service.faults import UnavailableError
 
 T = TypeVar("T")
+FAILURES = (DBAPIError, PoolTimeoutError)
 _CONNECT_SECONDS = 3
 _BUSY_SECONDS = 10.0
 _MIGRATION_LOCK = 0x68656164  # any number that every process of ours takes
@@ -38,7 +40,7 @@ class Database:
         try:
             with self.engine.begin() as connection:
                 yield connection
-        except DBAPIError as cause:
+        except FAILURES as cause:
             raise unavailable(cause) from cause
 
     def begin(self) -> Connection:
@@ -47,7 +49,7 @@ class Database:
         try:
             connection = self.engine.connect()
             connection.begin()
-        except DBAPIError as cause:
+        except FAILURES as cause:
             if connection is not None:
                 connection.close()
             raise unavailable(cause) from cause
@@ -59,7 +61,7 @@ class Database:
         try:
             with self.engine.connect().execution_options(**options) as connection:
                 return read(connection)
-        except DBAPIError as cause:
+        except FAILURES as cause:
             raise unavailable(cause) from cause
 
     def close(self) -> None:
@@ -74,7 +76,7 @@ def open_database(url: str, *, migrate: bool = True) -> Database:
     try:
         if migrate:
             _migrate(database)
-    except DBAPIError as cause:
+    except FAILURES as cause:
         database.close()
         raise UnavailableError(f"cannot open {place.render_as_string()}: {reason(cause)}") from cause
     return database
@@ -85,14 +87,15 @@ def without_password(url: str) -> str:
     return make_url(url).render_as_string(hide_password=True)
 
 
-def unavailable(error: DBAPIError) -> UnavailableError:
+def unavailable(error: SQLAlchemyError) -> UnavailableError:
     """Return the error that users see."""
     return UnavailableError(f"the database cannot be used now: {reason(error)}")
 
 
-def reason(error: DBAPIError) -> str:
+def reason(error: SQLAlchemyError) -> str:
     """Return the driver's first line, without the statement and its values."""
-    return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0]
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return (str(cause).strip() or type(cause).__name__).splitlines()[0]
 
 
 def _parsed(url: str) -> URL:

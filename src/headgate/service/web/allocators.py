@@ -10,7 +10,7 @@ from headgate.service import views
 from headgate.service.bodies import Allocator, Allocators, Estimates, EvidenceBody, History, ImportAnswer
 from headgate.service.engine import changes
 from headgate.service.engine.requests import Change
-from headgate.service.spec import AllocatorSpec, Amount, ArmName, ArmSpec, DecisionId, Name
+from headgate.service.spec import AllocatorSpec, ArmName, ArmSpec, DecisionId, Name
 from headgate.service.web.errors import CONFLICT, NOT_FOUND, RESPONSES
 from headgate.service.web.state import actor_of, service_of
 
@@ -55,7 +55,7 @@ async def add_arm(name: Name, body: ArmSpec, request: Request) -> Allocator:
     return await service.look(lambda c: views.allocator(c, name))
 
 
-@router.post("/{name}/arms/{arm}/retire", responses=NOT_FOUND | CONFLICT)
+@router.post("/{name}/arms/{arm:path}/retire", responses=NOT_FOUND | CONFLICT)
 async def retire_arm(name: Name, arm: ArmName, request: Request) -> Allocator:
     """Give an arm nothing any more. What is still heard of it counts."""
     service, actor = service_of(request), actor_of(request)
@@ -67,7 +67,10 @@ async def retire_arm(name: Name, arm: ArmName, request: Request) -> Allocator:
 async def get_estimates(
     name: Name,
     request: Request,
-    budget: Annotated[Amount | None, Query(description="For the best allocation; by default max_budget.")] = None,
+    budget: Annotated[
+        float | None,
+        Query(ge=0.0, allow_inf_nan=False, description="For the best allocation; by default max_budget."),
+    ] = None,
     level: Annotated[float, Query(gt=0.0, lt=1.0, description="The intervals' coverage.")] = 0.9,
 ) -> Estimates:
     """Return what is known of every arm, with intervals, and the best allocation by it."""

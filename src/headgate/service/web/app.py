@@ -16,7 +16,7 @@ from headgate.service.engine.warm import settle_memory, warm_up
 from headgate.service.engine.writer import Writer
 from headgate.service.settings import Settings
 from headgate.service.store import open_database
-from headgate.service.web import allocators, decisions, errors, health
+from headgate.service.web import allocators, decisions, errors, health, schema
 from headgate.service.web.guard import Guard
 from headgate.service.web.metrics import Measured
 from headgate.service.web.state import Service
@@ -67,4 +67,5 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(Guard, keys=chosen.keys, local=chosen.local, most_bytes=chosen.most_bytes)
     app.add_middleware(Measured)
     errors.install(app)
+    schema.install(app)
     return app

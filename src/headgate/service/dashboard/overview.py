@@ -1,0 +1,112 @@
+"""What the first page shows: every allocator in a line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, select
+
+from headgate.laws import from_dict
+from headgate.service import clock, snapshots, views
+from headgate.service.dashboard.memory import Memory
+from headgate.service.snapshots import Snapshot
+from headgate.service.store import schema
+
+_LINES = 50  # allocators that get a line of their past
+_POINTS = 30
+_RECENT = 0.8
+_IDLE = 60_000_000
+
+
+def overview(connection: Connection, memory: Memory) -> dict[str, Any]:
+    """Return every allocator in short, busy ones first, archived ones last."""
+    rows = connection.execute(select(schema.allocators)).mappings().all()
+    arms = schema.arms.c
+    counts = connection.execute(
+        select(arms.allocator_id, func.count()).where(arms.retired_at.is_(None)).group_by(arms.allocator_id)
+    )
+    in_use = {row[0]: row[1] for row in counts}
+    rows = sorted(rows, key=lambda row: (row["archived_at"] is not None, -row["decisions"], row["name"]))
+    return {
+        "allocators": [
+            _line(connection, row, in_use.get(row["id"], 0), memory if i < _LINES else None)
+            for i, row in enumerate(rows)
+        ]
+    }
+
+
+def _line(connection: Connection, row: RowMapping, arms: int, memory: Memory | None) -> dict[str, Any]:
+    spec = json.loads(row["spec"])
+    past: list[Snapshot] = []
+    if memory is not None:
+        key = ("line", row["id"], snapshots.last_taken(connection, row["id"]))
+        past = memory.get(key, lambda: snapshots.history(connection, row["id"], _POINTS))
+    reward, rounds = recent_reward(row, past)
+    counts = views.counts(connection, row)
+    return {
+        "name": row["name"],
+        "status": status(connection, row),
+        "arms": arms,
+        "law": law_text(spec["law"]),
+        "policy": spec["policy"]["name"],
+        "units": spec["units"],
+        "decisions": counts.decisions,
+        "complete": counts.complete,
+        "pending": counts.pending,
+        "recent": reward,
+        "recent_rounds": rounds,
+        "value": past[-1].value if past else None,
+        "used": counts.given / counts.budget if counts.budget > 0.0 else None,
+        "past": [point for _, point in rolling(past)],
+    }
+
+
+def status(connection: Connection, row: RowMapping) -> str:
+    """Return what an allocator is doing, in a word: new, waiting, learning, idle or archived."""
+    if row["archived_at"] is not None:
+        return "archived"
+    if row["decisions"] == 0:
+        return "new"
+    if row["complete"] == 0:
+        return "waiting"
+    table = schema.decisions.c
+    latest = connection.execute(
+        select(table.created_at).where(table.allocator_id == row["id"], table.round == row["decisions"] - 1)
+    ).scalar()
+    return "learning" if latest is not None and clock.now() - latest < _IDLE else "idle"
+
+
+def law_text(law: Any) -> str:
+    """Return a law in a few words."""
+    found = from_dict(law)
+    shapes = [
+        f"{name} {value:.3g}"
+        if isinstance(value, float | int)
+        else f"{name} {'learned' if value == 'learn' else 'by arm'}"
+        for name, value in found.shapes().items()
+    ]
+    words = found.to_dict()["name"].replace("_", "-")
+    return f"{words}, {', '.join(shapes)}" if shapes else str(words)
+
+
+def rolling(past: list[Snapshot]) -> list[tuple[int, float]]:
+    """Return (complete, reward per round in the latest fifth of the rounds until then)."""
+    points = []
+    for now in past:
+        reward, rounds = _since(now.complete, now.reward, past)
+        if rounds:
+            points.append((now.complete, reward / rounds))
+    return points
+
+
+def recent_reward(row: RowMapping, past: list[Snapshot]) -> tuple[float | None, int]:
+    """Return the reward per round in the latest fifth of the rounds or a little more, and how many these are."""
+    reward, rounds = _since(row["complete"], row["reward"], past)
+    return (reward / rounds if rounds else None), rounds
+
+
+def _since(complete: int, reward: int, past: list[Snapshot]) -> tuple[int, int]:
+    before = [(then.complete, then.reward) for then in past if then.complete <= _RECENT * complete]
+    start, won = before[-1] if before else (0, 0)
+    return reward - won, complete - start
