@@ -13,7 +13,9 @@ array([8.19, 3.81, 0.  ])
 True
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from headgate import datasets, errors, estimators, laws, theory
 from headgate.estimators import Estimate
@@ -51,7 +53,27 @@ from headgate.policies import (
 from headgate.problem import Problem, load_problem
 from headgate.simulation import Replay, Result, simulate
 
+if TYPE_CHECKING:
+    from headgate.calibration.calibrate import calibrate as calibrate
+    from headgate.calibration.reading import read_log as read_log
+    from headgate.client import AsyncClient as AsyncClient
+    from headgate.client import Client as Client
+
 __version__ = version("headgate")
+
+# Names that need an extra, imported when they are first used.
+_LATER = {
+    "AsyncClient": "headgate.client",
+    "Client": "headgate.client",
+    "calibrate": "headgate.calibration.calibrate",
+    "read_log": "headgate.calibration.reading",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'headgate' has no attribute {name!r}")
 
 __all__ = [
     "CUCB",

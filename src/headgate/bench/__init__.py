@@ -7,7 +7,7 @@ from importlib import import_module
 from headgate.bench.harness import BENCHMARKS, Regret, Result, use_data
 from headgate.errors import UnsupportedError
 
-_MODULES = ("oracle", "estimators", "learning", "whole")
+_MODULES = ("oracle", "estimators", "calibration", "learning", "whole", "logs")
 
 
 def load() -> dict[str, object]:

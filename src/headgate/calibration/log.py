@@ -45,6 +45,8 @@ class Reading:
     used: int
     dropped: Mapping[str, int] = field(default_factory=dict)
     """How many were not used, by the reason in words."""
+    counted: str = "rows"
+    """What the numbers count, in the plural: rows, impressions, ..."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

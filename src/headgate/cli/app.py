@@ -8,10 +8,14 @@ import typer
 
 import headgate
 from headgate.cli.bench import bench
+from headgate.cli.calibrate import calibrate
 from headgate.cli.demo import demo
+from headgate.cli.keys import keys
 from headgate.cli.reproduce import reproduce
+from headgate.cli.serve import serve
 from headgate.cli.simulate import simulate
 from headgate.cli.solve import solve
+from headgate.cli.state import audit, backup, restore, verify
 from headgate.errors import InputError
 
 # Typer has its own copy of click in some releases and imports it in others: find the root of its errors.
@@ -31,8 +35,13 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(solve)
 app.command()(simulate)
+app.command()(calibrate)
 app.command()(reproduce)
 app.command()(bench)
+app.command()(serve)
+app.add_typer(keys, name="keys")
+for command in (verify, backup, restore, audit):
+    app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:

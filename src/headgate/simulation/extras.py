@@ -7,7 +7,10 @@ from typing import Any
 
 from headgate.errors import UnsupportedError
 
-_EXTRAS = {"joblib": "simulate", "pyarrow": "simulate", "distributed": "dask", "ray": "ray"}
+_EXTRAS = {
+    "joblib": "simulate", "pyarrow": "simulate", "distributed": "dask", "ray": "ray",
+    "ibis": "logs", "duckdb": "logs", "pyspark": "spark",
+}  # fmt: skip
 
 
 def extra(module: str) -> Any:

@@ -1,4 +1,4 @@
-"""Criteo's attribution log, read from its raw TSV: impressions up to the first click, campaign by campaign.
+"""Criteo's attribution log, as the experiments use it: first clicks of the campaigns that were clicked most.
 
 The log may not be shipped: 16.5 million impressions with timestamp, user, campaign and click among their columns.
 """
@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from headgate.errors import InputError
+from headgate.calibration.reading import Criteo, read_log
 from headgate.laws import DiscreteWeibull, Floats
 from headgate.problem import Problem
-from headgate.simulation.extras import extra
 
 FILES = ("criteo_attribution_dataset.tsv.gz", "criteo_attribution_dataset.tsv")
-_COLUMNS = ("timestamp", "uid", "campaign", "click")
 
 
 class Impressions(NamedTuple):
@@ -30,31 +28,22 @@ class Impressions(NamedTuple):
     clicked: Floats
     """For each campaign the share of its users who clicked."""
     budgets: NDArray[np.int64]
-    """How many impressions each user had."""
+    """How many impressions each user had, of these campaigns; of very many users, a sample."""
 
 
 def read(path: Path, campaigns: int) -> Impressions:
-    """Read the log and count; a user's impressions of a campaign are in the order of their timestamps."""
-    time, user, campaign, click = _columns(path)
-    found, clicks = np.unique(campaign[click], return_counts=True)
-    if found.size < campaigns:
-        raise InputError(f"{path} must have clicks on at least {campaigns} campaigns, got {found.size}")
-    chosen = np.sort(found[np.argsort(-clicks, kind="stable")[:campaigns]])
-    kept = np.isin(campaign, chosen)
-    time, user, click = time[kept], user[kept], click[kept]
-    arm = np.searchsorted(chosen, campaign[kept])
-    order = np.lexsort((time, arm, user))
-    user, arm, click = user[order], arm[order], click[order]
-    begins = np.r_[True, (np.diff(user) != 0) | (np.diff(arm) != 0)]  # a user's first impression of a campaign
-    starts, pair = np.flatnonzero(begins), np.cumsum(begins) - 1
-    place = np.arange(user.size) - starts[pair] + 1
-    hits = np.flatnonzero(click)
-    first = hits[np.r_[True, np.diff(pair[hits]) != 0]] if hits.size else hits
-    counts = tuple(np.bincount(place[first][arm[first] == i])[1:] for i in range(campaigns))
-    pairs = np.bincount(arm[starts], minlength=campaigns)
-    clicked = np.bincount(arm[first], minlength=campaigns) / pairs
-    budgets = np.unique(user, return_counts=True)[1]
-    return Impressions(tuple(str(name) for name in chosen), counts, clicked, budgets)
+    """Read the log and count; campaigns in the order of their numbers, and only impressions of theirs."""
+    log = read_log(path, Criteo(campaigns=campaigns))
+    rows, arms = log.rows, range(log.arms)
+    won = [rows.success & (rows.arm == arm) for arm in arms]
+    counts = tuple(
+        np.bincount(rows.threshold[mine].astype(np.int64), weights=rows.count[mine]).astype(np.int64)[1:]
+        for mine in won
+    )
+    pairs = np.bincount(rows.arm, weights=rows.count, minlength=log.arms)
+    clicked = np.array([rows.count[mine].sum() for mine in won]) / pairs
+    budgets = np.empty(0) if log.budgets is None else log.budgets
+    return Impressions(log.names, counts, clicked, budgets.astype(np.int64))
 
 
 def calibrate(seen: Impressions) -> Problem:
@@ -84,20 +73,3 @@ def fit_discrete(counts: Floats) -> tuple[float, float]:
     start = [0.0, -float(np.log(counts @ n / counts.sum()))]
     found = optimize.minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-8})
     return float(np.exp(found.x[0])), float(np.exp(found.x[1]))
-
-
-def _columns(path: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    csv, arrow = extra("pyarrow.csv"), extra("pyarrow")
-    types = {name: arrow.int32() for name in _COLUMNS}
-    try:
-        table = csv.read_csv(
-            path,
-            parse_options=csv.ParseOptions(delimiter="\t"),
-            convert_options=csv.ConvertOptions(include_columns=list(_COLUMNS), column_types=types),
-        )
-    except (arrow.ArrowInvalid, arrow.ArrowKeyError) as cause:
-        raise InputError(
-            f"{path} must be tab-separated with whole numbers in {', '.join(_COLUMNS)}: {cause}"
-        ) from cause
-    time, user, campaign, click = (table.column(name).to_numpy() for name in _COLUMNS)
-    return time, user, campaign, click == 1

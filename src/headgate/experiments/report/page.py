@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -14,9 +13,9 @@ from headgate.experiments.base import LEVEL, plain
 from headgate.experiments.part import Part
 from headgate.experiments.report import figures_claims, slips, theory_claims
 from headgate.experiments.report.claim import Claim, Evidence, Verdict
+from headgate.figures.page import document, image, row, write_text
 from headgate.simulation import Result
 
-_STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 _SIGN = {
     Verdict.HOLDS: ("ok", "✓"),
     Verdict.ONLY: ("only", "◐"),
@@ -52,41 +51,24 @@ def write_page(place: Path, parts: Sequence[Part]) -> Path:
         _configuration(parts),
     ]
     found = [{"where": c.where, "says": c.says, "verdict": c.verdict.value, "found": c.found} for c in claims]
-    _write(place / "claims.json", json.dumps(found, indent=1, ensure_ascii=False))
-    return _write(place / "index.html", _document("The paper reproduced", body))
+    write_text(place / "claims.json", json.dumps(found, indent=1, ensure_ascii=False))
+    return write_text(place / "index.html", document("The paper reproduced", body))
 
 
 def write_demo_page(place: Path, parts: Sequence[Part], quiz: Path) -> Path:
     """Write the demo's `index.html`: the quiz solved, and the races."""
-    image = base64.b64encode(quiz.read_bytes()).decode("ascii")
     body = [
         "<header><p class='over'>Headgate</p><h1>A budget, some options, and what comes out</h1>"
         "<p>An option pays if it is active and gets enough; when it fails, nobody says which it was. Below: the best "
         "split of a quiz's time when everything is known, and four policies that know nothing and learn.</p></header>",
         "<section><h2>When everything is known</h2>"
-        f'<figure><img alt="The best split of the quiz" src="data:image/png;base64,{image}"><figcaption>Every curve is '
+        f"<figure>{image(quiz, 'The best split of the quiz')}<figcaption>Every curve is "
         "the chance of a right answer against the time given. At the best split all questions that are asked share one "
         "slope, the price of a second; the others get nothing.</figcaption></figure></section>",
         *(_figure(part) for part in parts),
         _configuration(parts),
     ]
-    return _write(place / "index.html", _document("Headgate: the demo", body))
-
-
-def _document(title: str, body: Sequence[str]) -> str:
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
-        f"<body><main>{''.join(body)}</main></body></html>\n"
-    )
-
-
-def _write(path: Path, text: str) -> Path:
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-    return path
+    return write_text(place / "index.html", document("Headgate: the demo", body))
 
 
 def _head(parts: Sequence[Part], claims: Sequence[Claim]) -> str:
@@ -107,7 +89,6 @@ def _figure(part: Part) -> str:
     if part.figure is None or not part.figure.is_file():
         return ""
     e = part.experiment
-    image = base64.b64encode(part.figure.read_bytes()).decode("ascii")
     caption = e.caption(part.config, part.outcome)
     tables = "".join(
         _table(key, result) for key, result in part.outcome.results.items() if not key.startswith("delta-")
@@ -116,7 +97,7 @@ def _figure(part: Part) -> str:
     return (
         f'<section id="{e.name}"><h2>{escape(e.title)}</h2><p class="quiet">{escape(e.paper)}. Data: '
         f"{escape(part.outcome.source)}. {_duration(part.seconds)}.</p>"
-        f'<figure><img alt="{escape(e.title)}" src="data:image/png;base64,{image}">'
+        f"<figure>{image(part.figure, e.title)}"
         f"<figcaption>{escape(caption)}</figcaption></figure>{details}</section>"
     )
 
@@ -136,12 +117,8 @@ def _table(key: str, result: Result) -> str:
         for s in rows
     ]
     title = f"<caption>{escape(_PARTS[key])}</caption>" if key in _PARTS else ""
-    body = _row(head, "th") + "".join(_row(c, "td") for c in cells)
+    body = row(head, "th") + "".join(row(c, "td") for c in cells)
     return f'<div class="wide"><table class="numbers">{title}{body}</table></div>'
-
-
-def _row(cells: Iterable[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def _claims(claims: Sequence[Claim]) -> str:
@@ -165,7 +142,7 @@ def _slips(found: Sequence[str]) -> str:
 
 def _configuration(parts: Sequence[Part]) -> str:
     rows = "".join(
-        _row(
+        row(
             (
                 part.experiment.name,
                 ", ".join(f"{key} {_plain(value)}" for key, value in plain(part.config).items()),
@@ -180,7 +157,7 @@ def _configuration(parts: Sequence[Part]) -> str:
     listed = ", ".join(f"{name} {v}" for name, v in {"python": platform.python_version(), **versions}.items())
     return (
         '<section><h2>Configuration</h2><div class="wide"><table>'
-        f"{_row(('experiment', 'configuration', 'seed', 'time'), 'th')}{rows}</table></div><p>Regret is the expected "
+        f"{row(('experiment', 'configuration', 'seed', 'time'), 'th')}{rows}</table></div><p>Regret is the expected "
         "reward of the optimum less that of what was played, added up over rounds; “realised” counts successes in "
         "the same world instead. Intervals are of the mean, by Student's t over runs. Every policy meets the same "
         "random numbers.</p>"

@@ -1,0 +1,234 @@
+"""From a log to a problem: every arm's law and parameters, and what better allocation would gain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from headgate import checks
+from headgate.calibration.fitting import ArmFit, Basis, Times, basis_of, best_arms, cautions, fit_arms, of_rows
+from headgate.calibration.fitting.points import quantiles
+from headgate.calibration.gain import Curves, Gain, curves, gains, usual_budgets
+from headgate.calibration.log import Log, Reading
+from headgate.calibration.replay import Seen
+from headgate.errors import ParameterError
+from headgate.evidence import Evidence
+from headgate.laws import Floats
+from headgate.problem import Problem
+
+LIKELIHOOD: Mapping[Basis, str] = {
+    "censored": "cure model: failures are censored at what they were given",
+    "all": "law fitted to the thresholds of all rows, failures too; activation: share of successes",
+    "successes": "law fitted to the thresholds of successes; activation: share of successes",
+}
+_GRID = 49
+
+Told = Callable[[str, int, int], None]
+"""Is told what is being done, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """What a log says: the arms, the problem they make, and what a better allocation would bring."""
+
+    log: Log
+    """Of the arms that were kept."""
+    arms: tuple[ArmFit, ...]
+    problem: Problem
+    gains: tuple[Gain, ...]
+    curves: Curves
+    basis: Basis
+    trim: tuple[float, float] | None
+    level: float
+    bootstrap: int
+    left_out: tuple[str, ...]
+    """The arms that were not selected."""
+    replay_error: Mapping[Times, float]
+    """How far p G is from the share of successes within x that the log shows, on average over arms and amounts, by
+    which times the law is fitted to; empty where failures show no time, and there is no choice."""
+
+    @property
+    def reading(self) -> Reading:
+        """What became of the rows."""
+        return self.log.reading
+
+    @property
+    def likelihood(self) -> str:
+        """Which likelihood was used, in words."""
+        kept = (
+            "" if self.trim is None else f"; thresholds within the {self.trim[0]:.1%} and {self.trim[1]:.1%} quantiles"
+        )
+        return LIKELIHOOD[self.basis] + kept + (", law truncated there" if kept else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data for JSON."""
+        from headgate.calibration.report.data import as_data  # noqa: PLC0415  # it describes this very class
+
+        return as_data(self)
+
+    def write(self, folder: str | Path) -> Path:
+        """Write problem.toml, calibration.json, figures and calibration.html into a folder; return the page's path."""
+        from headgate.calibration.report.write import write  # noqa: PLC0415  # matplotlib is an extra, and not light
+
+        return write(self, Path(folder))
+
+
+def calibrate(
+    log: Log,
+    *,
+    law: str | None = None,
+    laws: Sequence[str] | None = None,
+    times: Times = "all",
+    trim: tuple[float, float] | None = None,
+    select: int | None = None,
+    by: str = "ks",
+    budgets: Sequence[float] | None = None,
+    level: float = 0.9,
+    bootstrap: int = 200,
+    seed: int = 0,
+    told: Told = lambda *_: None,
+) -> Calibration:
+    """Fit every arm of a log, and value allocations.
+
+    Parameters
+    ----------
+    log
+        What was read, by `headgate.calibration.reading.read_log`.
+    law
+        The law of all arms; without it, each arm's own, the one with the smallest AIC.
+    laws
+        Which are compared; by default all that the thresholds may follow.
+    times
+        Where failures show a time too: fit the law to the times of "all" rows, as the paper does, or of "successes".
+        The latter does not need activation and speed to be independent.
+    trim
+        Two quantiles: thresholds outside are left out, and the law is truncated there, as in the paper.
+    select
+        Keep only so many arms, those that fit best.
+    by
+        What best is: "ks" (Kolmogorov and Smirnov) or "rows".
+    budgets
+        What to allocate; by default a quarter, a half and all of what a round usually had.
+    level
+        Nominal coverage of intervals.
+    bootstrap
+        How many resamples intervals of gains are made of; 0: none.
+    seed
+        The same seed gives the same numbers.
+    told
+        Is called as the work goes on.
+    """
+    if not 0.0 < level < 1.0:
+        raise ParameterError(f"level must be within (0, 1), got {level!r}")
+    given: object = bootstrap
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise ParameterError(f"bootstrap must be a whole number of at least 0, got {bootstrap!r}")
+    checks.choice("times", times, get_args(Times))
+    basis = basis_of(log.kind, times)
+    points = of_rows(log.rows, log.arms, basis, trim=trim, whole=log.whole)
+    total = log.arms
+    fits = fit_arms(
+        points, log.names, law=law, laws=laws, whole=log.whole, level=level,
+        told=lambda done: told("fitting laws", done, total),
+    )  # fmt: skip
+    left_out: tuple[str, ...] = ()
+    if select is not None:
+        kept = best_arms(fits, select, by)
+        left_out = tuple(name for arm, name in enumerate(log.names) if arm not in kept)
+        log, fits = only_arms(log, kept), [fits[arm] for arm in kept]
+    fits = [replace(fit, warnings=cautions(fit, log, arm)) for arm, fit in enumerate(fits)]
+    problem = _problem(log, fits, basis, trim)
+    wanted = tuple(budgets) if budgets else usual_budgets(log)
+    found = gains(
+        log, fits, problem, wanted, level=level, bootstrap=bootstrap, seed=seed,
+        told=lambda done: told("resampling", done, log.arms),
+    )  # fmt: skip
+    return Calibration(
+        log=log,
+        arms=tuple(fits),
+        problem=problem,
+        gains=tuple(found),
+        curves=curves(log, problem, wanted),
+        basis=basis,
+        trim=trim,
+        level=level,
+        bootstrap=bootstrap,
+        left_out=left_out,
+        replay_error=_replay_errors(log, fits, basis, trim),
+    )
+
+
+def only_arms(log: Log, arms: np.typing.NDArray[np.int64]) -> Log:
+    """Return the log of some arms, in their order."""
+    place = np.full(log.arms, -1)
+    place[arms] = np.arange(arms.size)
+    own = place[log.rows.arm] >= 0
+    columns = {name: getattr(log.rows, name)[own] for name in ("allocation", "success", "threshold", "count")}
+    rows = replace(log.rows, arm=place[log.rows.arm[own]], **columns)
+    evidence = Evidence(log.evidence.max_budget, log.evidence.bins[arms], log.evidence.edges)
+    return replace(log, names=tuple(log.names[arm] for arm in arms), rows=rows, evidence=evidence)
+
+
+def _problem(log: Log, fits: Sequence[ArmFit], basis: Basis, trim: tuple[float, float] | None) -> Problem:
+    quality = [
+        {
+            "name": fit.name,
+            "rows": fit.rows,
+            "successes": fit.successes,
+            "activation_interval": list(fit.activation_interval),
+            **{
+                key: float(value)
+                for key, value in (
+                    ("ks", fit.ks),
+                    ("p_value", fit.goodness.p_value),
+                    ("aic", fit.aic.get(fit.law.name)),
+                )
+                if value is not None and np.isfinite(value)
+            },
+            **({"warnings": list(fit.warnings)} if fit.warnings else {}),
+        }
+        for fit in fits
+    ]
+    provenance = {
+        "source": log.reading.source,
+        "counted": log.reading.counted,
+        "read": log.reading.read,
+        "used": log.reading.used,
+        "dropped": dict(log.reading.dropped),
+        "likelihood": LIKELIHOOD[basis],
+        **({"trimmed_to_quantiles": list(trim)} if trim is not None else {}),
+        "fits": quality,
+    }
+    return Problem(
+        [fit.law for fit in fits],
+        [fit.activation for fit in fits],
+        [fit.rate for fit in fits],
+        log.names,
+        units=log.units,
+        provenance=provenance,
+    )
+
+
+def _replay_errors(
+    log: Log, fits: Sequence[ArmFit], basis: Basis, trim: tuple[float, float] | None
+) -> dict[Times, float]:
+    """The mean distance of p G to the log's own curve, with the arms' laws fitted to either kind of times."""
+    if log.kind != "observed":
+        return {}
+    found: dict[Times, float] = {}
+    for times in get_args(Times):
+        same = basis_of(log.kind, times) == basis
+        points = of_rows(log.rows, log.arms, basis_of(log.kind, times), trim=trim, whole=log.whole)
+        apart = []
+        for arm, fit in enumerate(fits):
+            seen = Seen.of(log.rows, arm)
+            grid: Floats = quantiles(seen.threshold, seen.weights, tuple(np.linspace(0.0, 0.98, _GRID)))
+            other = fit if same else fit_arms(points.only([arm]), [fit.name], law=fit.law.name, whole=log.whole)[0]
+            curve = other.activation * other.law.cdf(grid, other.rate)
+            apart.append(np.mean(np.abs(curve - seen.replay(grid))))
+        found[times] = float(np.mean(apart))
+    return found

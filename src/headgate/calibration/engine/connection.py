@@ -1,0 +1,97 @@
+"""Connections: DuckDB inside this process, or any engine that ibis knows by a connection string."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
+from typing import Any, final
+
+from headgate.errors import InputError, UnsupportedError
+from headgate.simulation.extras import extra
+
+Table = Any
+"""An ibis table: an expression until it is executed. ibis is an extra, so its types are not named here."""
+MEMORY = "1GB"
+"""What DuckDB may hold; the rest lies in a temporary folder. The process itself takes some hundred MB more."""
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Engine:
+    """A connection of ibis, and the tables that were kept in it on the way."""
+
+    backend: Any
+    _kept: list[tuple[Table, str]] = field(default_factory=list)
+
+    @property
+    def duckdb(self) -> bool:
+        """Whether it is DuckDB, here or in a file."""
+        return bool(self.backend.name == "duckdb")
+
+    def keep(self, table: Table) -> Table:
+        """Run an expression once and hold what it gives in the engine, for the expressions built on it."""
+        name = extra("ibis").util.gen_name("headgate")
+        # Not `cache()` there: what ibis 12 says to drop one is not SQL to DuckDB 2.
+        kept = self.backend.create_table(name, table, temp=True) if self.duckdb else table.cache()
+        self._kept.append((kept, name))
+        return kept
+
+    def drop(self, table: Table) -> None:
+        """Let go of a table that was kept."""
+        place = next(i for i, (kept, _) in enumerate(self._kept) if kept is table)
+        _, name = self._kept.pop(place)
+        if self.duckdb:
+            self.backend.con.execute(f'DROP TABLE "{name}"')
+        else:
+            table.release()
+
+    def drop_all(self) -> None:
+        """Let go of all of them."""
+        for kept, _ in list(self._kept):
+            self.drop(kept)
+
+
+@contextmanager
+def connect(engine: object = None) -> Iterator[Engine]:
+    """Give an engine for as long as a log is read.
+
+    None is DuckDB in this process, of its own and gone afterwards; a text is what `ibis.connect` takes, such as
+    "pyspark://" or "duckdb://file.db"; a connection of ibis is used as it is, and left open.
+    """
+    ibis = extra("ibis")
+    if engine is None:
+        extra("duckdb")
+        with TemporaryDirectory(prefix="headgate-") as folder:
+            config = {"memory_limit": MEMORY, "temp_directory": folder, "preserve_insertion_order": False}
+            own = ibis.duckdb.connect(**config)
+            own.con.execute("SET enable_progress_bar = false")
+            try:
+                yield Engine(own)
+            finally:
+                own.disconnect()
+        return
+    given = Engine(_by_name(ibis, engine) if isinstance(engine, str) else engine)
+    try:
+        yield given
+    finally:
+        given.drop_all()
+        if isinstance(engine, str) and given.backend.name != "pyspark":  # its session is the process's, not ours
+            given.backend.disconnect()
+
+
+def _by_name(ibis: Any, engine: str) -> Any:
+    scheme = engine.partition(":")[0]
+    try:
+        if scheme == "pyspark":
+            extra("pyspark")
+        return ibis.connect(engine)
+    except UnsupportedError:
+        raise
+    except ModuleNotFoundError as cause:
+        raise UnsupportedError(
+            f"engine {engine!r} needs {cause.name}: pip install 'ibis-framework[{scheme}]'"
+        ) from cause
+    except Exception as cause:  # every engine has errors of its own
+        raise InputError(f"engine must be a connection string that ibis can open, got {engine!r}: {cause}") from cause

@@ -1,0 +1,193 @@
+"""Which law fits each arm: every law is fitted, and Akaike's criterion decides unless one is asked for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.calibration.fitting.family import candidates, checked
+from headgate.calibration.fitting.fit import LawFit, fit_law
+from headgate.calibration.fitting.goodness import Goodness, goodness, kaplan_meier
+from headgate.calibration.fitting.points import Basis, Points
+from headgate.calibration.fitting.profile import Ends, at_an_end, profile_ends, told_apart
+from headgate.calibration.kaplan_meier import KaplanMeier
+from headgate.errors import ParameterError
+from headgate.laws import Exponential, Floats, Law, from_dict
+
+_BLOCK = 2_000_000  # points fitted at once
+RANKS = ("ks", "rows")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmFit:
+    """One arm: its law, its parameters with intervals, and how well that fits."""
+
+    name: str
+    rows: int
+    successes: int
+    basis: Basis
+    law: Law
+    rate: float
+    activation: float
+    rate_interval: tuple[float, float]
+    shape_interval: tuple[float, float] | None
+    activation_interval: tuple[float, float]
+    log_likelihood: float
+    aic: Mapping[str, float]
+    """Of every law that was fitted, the smallest first."""
+    goodness: Goodness
+    curve: KaplanMeier
+    """Kaplan and Meier's: of p G where rows are censored, else of G alone."""
+    kept: tuple[float, float]
+    """The range of thresholds that were kept; 0 and infinity without trimming."""
+    at_boundary: bool
+    identified: bool
+    fit: LawFit | None
+    """None for an arm that never succeeded under censoring: there is nothing to fit."""
+    points: Points
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def share(self) -> float:
+        """The share of successes."""
+        return self.successes / max(self.rows, 1)
+
+    @property
+    def shape(self) -> float | None:
+        """The law's shape, if it has one."""
+        (*shapes,) = self.law.shapes().values()
+        return float(shapes[0]) if shapes else None
+
+    @property
+    def ks(self) -> float:
+        """The Kolmogorov-Smirnov distance (to Kaplan and Meier where rows are censored)."""
+        return self.goodness.ks
+
+
+def fit_arms(
+    points: Points,
+    names: Sequence[str],
+    *,
+    law: str | None = None,
+    laws: Sequence[str] | None = None,
+    whole: bool = False,
+    level: float = 0.9,
+    told: Callable[[int], None] = lambda _: None,
+) -> list[ArmFit]:
+    """Fit every arm with `law`, or with that of `laws` (by default all) with the smallest AIC.
+
+    A law whose shape ran to the end of its range is not at a maximum and is chosen only if none is. `told` is called
+    with the number of arms finished.
+    """
+    wanted = (law,) if law is not None else tuple(laws or candidates(whole=whole))
+    wanted = checked(wanted, whole=whole)
+    deep = points.seen.shape[0] + points.cut.shape[0]
+    size = max(1, _BLOCK // max(deep, 1))
+    found: list[ArmFit] = []
+    for start in range(0, points.arms, size):
+        arms = np.arange(start, min(start + size, points.arms))
+        found += _block(points.only(arms), [names[arm] for arm in arms], wanted, level)
+        told(len(found))
+    return found
+
+
+def _block(points: Points, names: Sequence[str], wanted: Sequence[str], level: float) -> list[ArmFit]:
+    rough = points.coarse()
+    alone = len(wanted) == 1
+    fits = {name: fit_law(name, points, coarse=rough, exact=alone) for name in wanted}
+    aic = np.stack([fit.aic for fit in fits.values()])
+    edge = np.stack([fit.at_boundary for fit in fits.values()])
+    ranked = np.where(edge & ~np.all(edge | ~np.isfinite(aic), axis=0), np.inf, aic)
+    best = np.argmin(ranked, axis=0)
+    single: dict[int, LawFit] = {}
+    members: dict[int, list[int]] = defaultdict(list)
+    for arm, place in enumerate(best.tolist()):
+        members[place].append(arm)
+    for place, arms in members.items():
+        fit = fits[wanted[place]] if alone else fit_law(wanted[place], points.only(arms))
+        single |= {arm: fit.only([arm if alone else i]) for i, arm in enumerate(arms)}
+    return [
+        _arm(name, single[arm], points.only([arm]), dict(zip(wanted, aic[:, arm].tolist(), strict=True)), level)
+        for arm, name in enumerate(names)
+    ]
+
+
+def _arm(name: str, fit: LawFit, points: Points, aic: Mapping[str, float], level: float) -> ArmFit:
+    rows, successes = round(float(points.trials[0])), round(float(points.successes[0]))
+    kept = (float(points.low[0]), float(points.high[0]))
+    curve = kaplan_meier(points)
+    if not points.seen.shape[0]:
+        return _nothing(name, rows, points, curve)
+    ends = {key: (float(v[0, 0]), float(v[0, 1])) for key, v in fit.intervals(level).items()}
+    identified = bool(fit.identified[0])
+    if at_an_end(fit):
+        profile = profile_ends(fit, points, level)
+        identified &= told_apart(profile, level)
+        ends = _wider(ends, fit, profile)
+    shape = fit.family.shape(fit.theta)
+    kind = {"name": fit.name}
+    law = from_dict(kind if shape is None else kind | {next(iter(fit.law.shapes())): float(shape[0])})
+    return ArmFit(
+        name=name,
+        rows=rows,
+        successes=successes,
+        basis=points.basis,
+        law=law,
+        rate=float(fit.rate[0]),
+        activation=float(fit.activation[0]),
+        rate_interval=ends["rate"],
+        shape_interval=ends.get("shape"),
+        activation_interval=ends["activation"],
+        log_likelihood=float(fit.log_likelihood[0]),
+        aic=dict(sorted(aic.items(), key=lambda item: item[1])),
+        goodness=goodness(fit, points, curve),
+        curve=curve,
+        kept=kept,
+        at_boundary=bool(fit.at_boundary[0]),
+        identified=identified,
+        fit=fit,
+        points=points,
+    )
+
+
+def _wider(ends: dict[str, tuple[float, float]], fit: LawFit, profile: Ends) -> dict[str, tuple[float, float]]:
+    """Let the other intervals reach as far as the parameters go while the activation stays likely enough."""
+    low, high = (profile.theta[None, :, side] for side in (0, 1))
+    reach = {"rate": (float(np.exp(low[0, 0])), float(np.exp(high[0, 0])))}
+    least, most = fit.family.shape(low), fit.family.shape(high)
+    if least is not None and most is not None:
+        reach["shape"] = (float(least[0]), float(most[0]))
+    wider = {name: (min(ends[name][0], a), max(ends[name][1], b)) for name, (a, b) in reach.items()}
+    return {**ends, **wider, "activation": profile.activation}
+
+
+def _nothing(name: str, rows: int, points: Points, curve: KaplanMeier) -> ArmFit:
+    """An arm of which no threshold was ever seen: it is taken as never active, which is the likeliest."""
+    given = float(points.cut_weight[:, 0] @ points.cut[:, 0]) / max(float(points.cut_weight.sum()), 1.0)
+    none = (0.0, float("inf"))
+    return ArmFit(
+        name=name, rows=rows, successes=0, basis=points.basis, law=Exponential(),
+        rate=1.0 / given if given > 0.0 else 1.0, activation=0.0,
+        rate_interval=none, shape_interval=None, activation_interval=(0.0, 1.0),
+        log_likelihood=0.0, aic={}, goodness=Goodness(np.nan, np.nan, np.nan, 0), curve=curve, kept=none,
+        at_boundary=False, identified=False, fit=None, points=points,
+    )  # fmt: skip
+
+
+def best_arms(arms: Sequence[ArmFit], count: int, by: str = "ks") -> NDArray[np.int64]:
+    """Return which arms are kept, in their own order: the `count` with the smallest KS, or with the most rows.
+
+    The paper's 20 questions are those with the smallest KS of a Weibull law.
+    """
+    if by not in RANKS:
+        raise ParameterError(f"by must be one of {', '.join(RANKS)}, got {by!r}")
+    given: object = count
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= len(arms):
+        raise ParameterError(f"select must be a whole number within 1 and the {len(arms)} arms, got {count!r}")
+    worth: Floats = np.array([arm.ks if by == "ks" else -arm.rows for arm in arms], dtype=np.float64)
+    worth = np.where(np.isnan(worth), np.inf, worth)
+    return np.sort(np.argsort(worth, kind="stable")[:count])

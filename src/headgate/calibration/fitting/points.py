@@ -1,0 +1,238 @@
+"""What a fit looks at: per arm the thresholds that were seen, where failures were cut off, and how many there were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.calibration.log import Kind, Rows
+from headgate.calibration.tally import tally
+from headgate.errors import ParameterError, UnsupportedError
+from headgate.evidence import Evidence
+from headgate.laws import Floats
+
+_EXACT = 200_000  # rows up to which distinct amounts are sorted apart
+
+Basis = Literal["censored", "all", "successes"]
+"""Which likelihood was used.
+
+"censored": the cure model: p g(X) for a success, 1 - p G(x) for a failure that was given x.
+"all": the law is fitted to the thresholds of all rows, failures too; p is the share of successes.
+"successes": the law is fitted to the thresholds of successes; p is the share of successes.
+"""
+Times = Literal["all", "successes"]
+FINE = 10  # bits: 1,024 points to the octave of a log too large for exact ones; a likelihood is off by 2e-8 a row
+COARSE = 6  # bits: 64 points to the octave, 1% wide: a likelihood taken at their means is off by 1e-5 a row
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """Amounts and how often they occurred, in columns, one per arm: (n, A), short columns filled with weight 0.
+
+    The columns may also be resamples of one arm: then the amounts are (n, 1) and the weights (n, R).
+    """
+
+    basis: Basis
+    seen: Floats
+    seen_weight: Floats
+    cut: Floats
+    """What failures were given, if the basis is "censored"; else of length 0."""
+    cut_weight: Floats
+    successes: Floats
+    trials: Floats
+    low: Floats
+    """Only thresholds within [low, high] are kept: the likelihood is that of a law truncated there."""
+    high: Floats
+    whole: bool = False
+    """The amounts are whole numbers, and stay so."""
+
+    @property
+    def arms(self) -> int:
+        """The number of columns."""
+        return int(self.trials.size)
+
+    @property
+    def cure(self) -> bool:
+        """Whether activation is part of the likelihood, rather than the share of successes."""
+        return self.basis == "censored"
+
+    @property
+    def truncated(self) -> bool:
+        """Whether thresholds outside of quantiles were left out."""
+        return bool(np.any(self.low > 0.0) or np.any(self.high < np.inf))
+
+    def only(self, arms: Sequence[int] | NDArray[np.int64]) -> Self:
+        """Return the columns of some arms, no longer than they need to be."""
+
+        def columns(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+            kept = weight[:, arms]
+            deep = int(np.max(np.count_nonzero(kept, axis=0), initial=0))  # a column's weights come before its filling
+            return values[:deep, arms], kept[:deep]
+
+        seen, seen_weight = columns(self.seen, self.seen_weight)
+        cut, cut_weight = columns(self.cut, self.cut_weight)
+        rest = {name: getattr(self, name)[arms] for name in ("successes", "trials", "low", "high")}
+        return replace(self, seen=seen, seen_weight=seen_weight, cut=cut, cut_weight=cut_weight, **rest)
+
+    def coarse(self) -> Self:
+        """Join amounts that are close: each group becomes its mean, so equal amounts stay exact."""
+        if self.whole:
+            return self
+        seen, seen_weight = _joined(self.seen, self.seen_weight)
+        cut, cut_weight = _joined(self.cut, self.cut_weight)
+        return replace(self, seen=seen, seen_weight=seen_weight, cut=cut, cut_weight=cut_weight)
+
+
+def basis_of(kind: Kind, times: Times) -> Basis:
+    """Return the likelihood for a kind of log; `times` is a choice only where failures show a time."""
+    if kind == "censored":
+        return "censored"
+    return "all" if kind == "observed" and times == "all" else "successes"
+
+
+def of_rows(
+    rows: Rows, arms: int, basis: Basis, *, trim: tuple[float, float] | None = None, whole: bool = False
+) -> Points:
+    """Gather the rows of each arm; `trim` keeps what is within two quantiles of the arm's thresholds, as in the paper.
+
+    With trimming p is the share of successes among the rows kept. A threshold of 0, which no continuous law allows,
+    counts as half of the smallest above it.
+    """
+    if trim is not None:
+        if not 0.0 <= trim[0] < trim[1] <= 1.0:
+            raise ParameterError(f"trim must be two quantiles, 0 <= low < high <= 1, got {trim!r}")
+        if basis == "censored":
+            raise UnsupportedError(
+                "trim needs thresholds that are not censored: this log gives what each row was given"
+            )
+    used = rows.success | (basis == "all")
+    amount = _above_zero(rows.threshold, whole=whole)
+    low, high = np.zeros(arms), np.full(arms, np.inf)
+    keep = np.ones(rows.arm.size, dtype=np.bool_)
+    if trim is not None:
+        for arm in range(arms):
+            own = used & (rows.arm == arm)
+            if own.any():
+                low[arm], high[arm] = quantiles(amount[own], rows.count[own], trim)
+        # A row without a threshold (a failure, where only successes show one) has none to be trimmed by.
+        keep = ~used | ((amount >= low[rows.arm]) & (amount <= high[rows.arm]))
+    count = rows.count.astype(np.float64)
+    if trim is not None:
+        count *= keep
+    seen, seen_weight = _columns(amount, count, rows.arm, used & keep if trim is not None else used, arms, whole=whole)
+    failed = ~rows.success & keep & (basis == "censored")
+    cut, cut_weight = _columns(rows.allocation, count, rows.arm, failed, arms, whole=whole)
+    if basis == "all":
+        successes, trials = tally(rows.arm, count * rows.success, arms), seen_weight.sum(axis=0)
+    else:
+        successes = seen_weight.sum(axis=0)
+        trials = successes + cut_weight.sum(axis=0) if basis == "censored" else tally(rows.arm, count, arms)
+    return Points(
+        basis, seen, seen_weight, cut, cut_weight,
+        successes=successes, trials=trials, low=low, high=high, whole=whole,
+    )  # fmt: skip
+
+
+def of_evidence(evidence: Evidence) -> Points:
+    """Read the cure model's points from evidence: the means of its bins, 9% wide, so good to about 1e-3."""
+
+    def columns(kind: str) -> tuple[Floats, Floats]:
+        count = evidence.counts(kind)
+        arm, place = np.nonzero(count)
+        return _stacked(evidence.means(kind)[arm, place], count[arm, place], arm, evidence.arms)
+
+    return Points(
+        "censored", *columns("seen"), *columns("failed"),
+        successes=evidence.successes, trials=evidence.trials,
+        low=np.zeros(evidence.arms), high=np.full(evidence.arms, np.inf),
+    )  # fmt: skip
+
+
+def quantiles(amount: Floats, count: Floats, levels: tuple[float, ...]) -> Floats:
+    """Quantiles of amounts that occurred `count` times, as numpy.quantile gives them with every row written out."""
+    order = np.argsort(amount, kind="stable")
+    upto = np.cumsum(count[order])
+    place = np.asarray(levels) * (upto[-1] - 1.0)
+    below, above = (np.searchsorted(upto, edge(place) + 0.5) for edge in (np.floor, np.ceil))
+    share = place - np.floor(place)
+    first, second = amount[order][below], amount[order][above]
+    return np.asarray(first + share * (second - first))
+
+
+def _above_zero(threshold: Floats, *, whole: bool) -> Floats:
+    if whole:
+        return np.maximum(threshold, 1.0)
+    zero = threshold == 0.0
+    if not zero.any():
+        return threshold
+    positive = threshold[threshold > 0.0]
+    return np.where(zero, 0.5 * float(positive.min()) if positive.size else 1.0, threshold)
+
+
+def _columns(
+    value: Floats, count: Floats, arm: NDArray[np.int64], use: NDArray[np.bool_], arms: int, *, whole: bool
+) -> tuple[Floats, Floats]:
+    """Put each arm's distinct values in a column, increasing; of very many, those joined that are almost equal."""
+    chosen = np.flatnonzero(use)
+    if not chosen.size:
+        return np.ones((0, arms)), np.zeros((0, arms))
+    value, count = value.take(chosen), count.take(chosen)
+    arm = arm.take(chosen) if arms > 1 else np.zeros(chosen.size, dtype=np.int64)
+    if value.size > _EXACT and not whole:
+        return _binned(value, count, arm, arms)
+    order = np.lexsort((value, arm))
+    value, count, arm = value[order], count[order], arm[order]
+    first = np.concatenate([[True], (value[1:] != value[:-1]) | (arm[1:] != arm[:-1])])
+    starts = np.flatnonzero(first)
+    return _stacked(value[starts], np.add.reduceat(count, starts), arm[starts], arms)
+
+
+def _binned(value: Floats, count: Floats, arm: NDArray[np.int64], arms: int) -> tuple[Floats, Floats]:
+    """Count and mean of each cell of a fine grid, without a sort."""
+    cell = cells(value, FINE)
+    low = int(cell.min())
+    span = int(cell.max()) - low + 1
+    cell -= low
+    key = arm * span + cell if arms > 1 else cell
+    total = tally(key, count, arms * span)
+    spent = tally(key, count * value, arms * span)
+    some = np.flatnonzero(total)
+    return _stacked(spent[some] / total[some], total[some], some // span, arms)
+
+
+def cells(value: Floats, bits: int) -> NDArray[np.int64]:
+    """Number the cells of positive amounts, 2^bits to the octave: the exponent and first bits of the float itself."""
+    return np.asarray(np.ascontiguousarray(value).view(np.int64) >> (52 - bits))
+
+
+def _stacked(value: Floats, weight: Floats, arm: NDArray[np.int64], arms: int) -> tuple[Floats, Floats]:
+    """Stack a list that is sorted by arm into columns, filled with the arm's own last value at weight 0."""
+    lengths = np.bincount(arm, minlength=arms)
+    row = np.arange(arm.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    deep = int(lengths.max(initial=0))
+    values, weights = np.ones((deep, arms)), np.zeros((deep, arms))
+    values[row, arm], weights[row, arm] = value, weight
+    ends = np.cumsum(lengths) - 1
+    filling = np.where(lengths > 0, value[np.maximum(ends, 0)] if value.size else 1.0, 1.0)
+    return np.where(np.arange(deep)[:, None] < lengths, values, filling), weights
+
+
+def _joined(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    if values.shape[0] <= 2 << COARSE:
+        return values, weights
+    arms = values.shape[1]
+    value, weight = values.T.ravel(), weights.T.ravel()
+    use = weight > 0.0
+    value, weight, arm = value[use], weight[use], np.repeat(np.arange(arms), values.shape[0])[use]
+    cell = cells(value, COARSE)
+    first = np.concatenate([[True], (cell[1:] != cell[:-1]) | (arm[1:] != arm[:-1])]) if value.size else use[:0]
+    starts = np.flatnonzero(first)
+    if not starts.size:
+        return values[:0], weights[:0]
+    total, spent = (np.add.reduceat(v, starts) for v in (weight, weight * value))
+    alone = np.diff(np.append(starts, value.size)) == 1  # stays as it is, to the last bit
+    return _stacked(np.where(alone, value[starts], spent / total), total, arm[starts], arms)

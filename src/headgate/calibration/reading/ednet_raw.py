@@ -1,0 +1,221 @@
+"""Raw EdNet-KT3 or KT4: a file of actions for each user, and what the right answers are.
+
+A student enters a bundle, responds to its questions (and may change an answer), and submits. An attempt is a question
+answered during one visit to its bundle. What counts is its last response up to the submit, and the time that took:
+
+- since the bundle was entered, for its only question;
+- of a bundle with several questions, since the last response to the question settled before it: then the times of a
+  bundle add up to the time spent on it, as allocations add up to a budget. The first question has the time of reading
+  the common text. (`bundles="enter"` counts from entering for each of them instead.)
+
+The first attempt at a question counts, since afterwards its explanation has been seen. Lectures, explanations, audio
+and purchases are no attempts. Nothing depends on the order of lines in a file, only on time: at the same millisecond
+what ends comes before what begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, final
+
+from headgate import checks
+from headgate.calibration.engine import Engine, Table
+from headgate.calibration.reading.ednet_pseudo import LIMIT
+from headgate.calibration.reading.screening import TORN, Clean, refuse_nothing
+from headgate.calibration.reading.tables import FILE, columns_of, files, open_table, text_table, torn
+from headgate.errors import InputError
+from headgate.simulation.extras import extra
+
+ACTIONS = ("timestamp", "action_type", "item_id", "user_answer")
+QUESTIONS = ("question_id", "bundle_id", "correct_answer")
+_USER = re.compile(r"u\d+\.csv(\.gz)?")
+_VISIT = ("user", "bundle", "visit")
+_ATTEMPT = (*_VISIT, "question")
+_LETTERS = "abcd"
+_CONFLICT = 7  # beside 1 to 4 for a to d, and 0 for anything else
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EdnetRaw:
+    """User files in a folder, and `questions.csv` there, in `contents/`, beside it, or where it is said to be."""
+
+    questions: str | Path | None = None
+    limit: float = LIMIT
+    bundles: Literal["split", "enter"] = "split"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        checks.choice("bundles", self.bundles, ("split", "enter"), InputError)
+        checks.numbers("limit", self.limit, InputError, open_least=True)
+
+    def open(self, engine: Engine, source: str | Path, progress: Callable[[str], None]) -> Clean:
+        """Read all users, find their attempts, and say what became of each."""
+        progress("reading actions")
+        table, folder = _actions(engine, source)
+        columns_of(table, ACTIONS, source)
+        actions = engine.keep(_parsed(table))
+        asked = _asked(engine, self.questions, folder)
+        progress("finding attempts")
+        events = engine.keep(_events(actions.filter(actions.what.isnull()), asked))
+        visits = _visits(events.filter(events.bundle.notnull()))
+        attempts = engine.keep(_judged(_attempts(events, visits, self.bundles), asked, self.limit))
+        dropped: dict[str, int] = {}
+        for judged in (actions, _lost(events), _empty(visits), attempts):
+            counts = judged.group_by("what").agg(n=judged.count()).to_pandas()
+            dropped |= {
+                str(what): int(n) for what, n in zip(counts.what, counts.n, strict=True) if isinstance(what, str)
+            }
+        lines = torn(engine)
+        dropped |= {TORN: lines} if lines else {}
+        dropped = dict(sorted(dropped.items(), key=lambda entry: (-entry[1], entry[0])))
+        good = attempts.filter(attempts.what.isnull())
+        used = int(good.count().execute())
+        read = used + sum(dropped.values())
+        refuse_nothing(used, read, dropped, source)
+        rows = good.select(
+            arm=good.question, allocation=extra("ibis").null("float64"), success=good.code == good.right,
+            threshold=good.seconds,
+        )  # fmt: skip
+        return Clean(rows, "observed", read, used, dropped, False, "s", None, "attempts and other actions")
+
+
+def _actions(engine: Engine, source: str | Path) -> tuple[Table, Path | None]:
+    """All users' actions with a column `user`, and where they lie; a table of the engine has `user_id`."""
+    path = Path(source)
+    if path.is_dir() and not any(_USER.fullmatch(p.name) for p in path.iterdir()):
+        path = next((path / name for name in ("KT3", "KT4") if (path / name).is_dir()), path)
+    if not path.is_dir() and not path.is_file() and not any(mark in str(source) for mark in "*?["):
+        table = open_table(engine, source)
+        columns_of(table, ("user_id",), source)
+        return table.mutate(user=table.user_id.cast("string").re_extract(r"(\d+)", 1).cast("int64")), None
+    found = [p for p in files(path, (".csv",)) if _USER.fullmatch(p.name)]
+    if not found:
+        raise InputError(f"{source} must have user files such as u123.csv, got none")
+    table = text_table(engine, found, named=True)
+    return table.mutate(user=table[FILE].re_extract(r"u(\d+)\.csv(\.gz)?$", 1).cast("int64")), found[0].parent
+
+
+def _asked(engine: Engine, given: str | Path | None, folder: Path | None) -> Table:
+    """The questions with their bundles and right answers."""
+    if given is None:
+        if folder is None:
+            raise InputError("questions must say where the right answers are: a file or a table of the engine")
+        places = [up / sub / "questions.csv" for up in (folder, folder.parent) for sub in (".", "contents")]
+        given = next((place for place in places if place.is_file()), None)
+        if given is None:
+            raise InputError(f"questions.csv is not there: looked in {', '.join(str(p.parent) for p in places)}")
+    table = open_table(engine, given)
+    columns_of(table, QUESTIONS, given)
+    kept = table.select(question=table.question_id, home=table.bundle_id, right=_code(table.correct_answer))
+    return kept.group_by("question").agg(home=kept.home.min(), right=kept.right.min())
+
+
+def _code(answer: Table) -> Table:
+    """1 to 4 for a to d, 0 for anything else."""
+    letter = answer.strip().lower()
+    return extra("ibis").cases(*((letter == x, i) for i, x in enumerate(_LETTERS, 1)), else_=0).cast("int64")
+
+
+def _parsed(table: Table) -> Table:
+    """The actions; `what` says why one has nothing to do with a question, null if it has."""
+    ibis = extra("ibis")
+    time, action, item = table["timestamp"].try_cast("int64"), table.action_type.strip(), table.item_id.strip()
+    first = item.substr(0, 1)
+    what = ibis.cases(
+        (time.isnull() | (time < 0) | table.user.isnull(), "action without a time"),
+        (action.isnull() | (action == ""), "action without a name"),
+        (first == "l", "lecture action"),
+        (first == "e", "explanation action"),
+        (action.isin(["play_audio", "pause_audio", "play_video", "pause_video"]), "audio or video action"),
+        (~action.isin(["enter", "respond", "submit", "quit"]), "choice erased, payment or other action"),
+        ((first == "q") & (action == "respond"), ibis.null("string")),
+        ((first == "b") & (action != "respond"), ibis.null("string")),
+        else_="action on an unknown item",
+    )
+    return table.select("user", time=time, action=action, item=item, code=_code(table.user_answer), what=what)
+
+
+def _events(actions: Table, asked: Table) -> Table:
+    """Entering, responding, submitting and quitting, each with its bundle and the number of the visit to it."""
+    ibis = extra("ibis")
+    joined = actions.left_join(asked, actions.item == asked.question)
+    responded = joined.action == "respond"
+    events = joined.select(
+        "user", "time", "action", "question", "code",
+        bundle=ibis.ifelse(responded, joined.home, joined.item),
+        order=ibis.cases((responded, 0), (joined.action == "submit", 1), (joined.action == "quit", 2), else_=3),
+    )  # fmt: skip
+    upto = ibis.cumulative_window(group_by=["user", "bundle"], order_by=["time", "order"])
+    return events.mutate(visit=(events.action == "enter").cast("int64").sum().over(upto))
+
+
+def _visits(events: Table) -> Table:
+    """When each visit began and was submitted first, and how many responses it had."""
+    return events.group_by(*_VISIT).agg(
+        entered=events.time.min(where=events.action == "enter"),
+        submitted=events.time.min(where=events.action == "submit"),
+        responses=events.count(where=events.action == "respond"),
+    )
+
+
+def _attempts(events: Table, visits: Table, bundles: str) -> Table:
+    """Each question answered in a visit: its last response up to the submit, and the seconds that took."""
+    ibis = extra("ibis")
+    answered = events.filter((events.action == "respond") & events.bundle.notnull())
+    moment = answered.group_by(*_ATTEMPT, "time").agg(low=answered.code.min(), high=answered.code.max())
+    known = moment.inner_join(visits, _VISIT)
+    code = ibis.ifelse(known.low == known.high, known.high, _CONFLICT)
+    timely = (known.submitted.notnull() & (known.time <= known.submitted)).fill_null(False)
+    tried = known.group_by(*_ATTEMPT).agg(
+        entered=known.entered.min(), submitted=known.submitted.min(),
+        final=(known.time * 8 + code).max(where=timely),  # the last time, with its answer
+    )  # fmt: skip
+    tried = tried.mutate(last=tried.final // 8, code=tried.final % 8)
+    begun = tried.entered
+    if bundles == "split":
+        before = ibis.window(group_by=list(_VISIT), order_by=[tried["last"].isnull(), tried["last"], tried.question])
+        begun = ibis.greatest(tried.entered, tried["last"].lag().over(before).fill_null(tried.entered))
+    first = tried.visit.min().over(ibis.window(group_by=["user", "question"]))
+    return tried.mutate(seconds=(tried["last"] - begun) / 1000, again=tried.visit > first)
+
+
+def _judged(attempts: Table, asked: Table, limit: float) -> Table:
+    """Say of each attempt what is wrong with it; null if nothing is."""
+    ibis = extra("ibis")
+    known = attempts.inner_join(asked, "question")
+    what = ibis.cases(
+        (known.visit == 0, "answered without entering the bundle"),
+        (known.submitted.isnull(), "answered but not submitted"),
+        (known["last"].isnull(), "answered only after the submit"),
+        (known.again, "repeat of a question answered before"),
+        (known.code == _CONFLICT, "two answers at once"),
+        (known.code == 0, "unknown answer"),
+        (known.right == 0, "right answer unknown"),
+        (known.seconds > limit, f"time above the limit of {limit:g} s"),
+        else_=ibis.null("string"),
+    )
+    return known.select("question", "code", "right", "seconds", what=what)
+
+
+def _lost(events: Table) -> Table:
+    """Responses to questions that are in no bundle."""
+    ibis = extra("ibis")
+    lost = events.filter(events.bundle.isnull())
+    return lost.select(what=ibis.literal("answer to an unknown question"))
+
+
+def _empty(visits: Table) -> Table:
+    """Visits without a response: nobody knows which of its questions was looked at for how long."""
+    ibis = extra("ibis")
+    empty = visits.filter(visits.responses == 0)
+    return empty.select(
+        what=ibis.cases(
+            (empty.visit == 0, "submitted or left without entering"),
+            (empty.submitted.notnull(), "time ran out: submitted without an answer"),
+            else_="left without an answer",
+        )
+    )

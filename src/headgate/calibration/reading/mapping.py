@@ -1,0 +1,112 @@
+"""Which columns of a table say what: given by options, or by a small TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self, final, get_args
+
+from headgate import checks
+from headgate.calibration.log import Kind
+from headgate.errors import InputError
+
+YES = ("1", "1.0", "true", "t", "yes", "y", "ok", "success", "correct", "right")
+NO = ("0", "0.0", "false", "f", "no", "n", "fail", "failed", "failure", "wrong", "incorrect")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapping:
+    """The columns for arm, success, threshold and, where the log has it, what was given.
+
+    >>> Mapping(arm="item", success="correct", threshold="ms", threshold_scale=0.001, units="s").kind is None
+    True
+    """
+
+    arm: str
+    success: str
+    threshold: str
+    allocation: str | None = None
+    units: str | None = None
+    """What thresholds and allocations are counted in once they are scaled."""
+    kind: Kind | None = None
+    """Without it: "censored" if there is an allocation, else "observed" if most failures have a threshold too, else
+    "complete"."""
+    success_values: tuple[str, ...] = ()
+    """What means success, in any case; everything else that is given means failure unless `failure_values` says."""
+    failure_values: tuple[str, ...] = ()
+    threshold_scale: float = 1.0
+    """What thresholds are multiplied by: 0.001 makes seconds of milliseconds."""
+    allocation_scale: float | None = None
+    """The same for allocations; without it, that of thresholds."""
+    whole: bool = False
+    """Thresholds are counts: 1, 2, ..."""
+    limit: float | None = None
+    """A threshold above this is absurd, and its row is not used."""
+    where: AnyMapping[str, str] = field(default_factory=dict)
+    """Only rows whose columns have these values are read."""
+    round: str | None = None
+    """The column that says which rows belong together, such as the student: what they took is a round's budget."""
+    table: str | None = None
+    """Which table of a DuckDB file."""
+
+    def __post_init__(self) -> None:
+        """Check every entry."""
+        for name in ("arm", "success", "threshold"):
+            value: object = getattr(self, name)
+            if not isinstance(value, str) or not value:
+                raise InputError(f"{name} must be the name of a column, got {value!r}")
+        if self.kind is not None:
+            checks.choice("kind", self.kind, get_args(Kind), InputError)
+        if self.kind == "censored" and self.allocation is None:
+            raise InputError("kind 'censored' needs the column of allocations: what was each row given?")
+        for name in ("threshold_scale", "allocation_scale", "limit"):
+            if getattr(self, name) is not None:
+                checks.numbers(name, getattr(self, name), InputError, open_least=True)
+        for name in ("success_values", "failure_values"):
+            given: object = getattr(self, name)
+            if isinstance(given, str) or not all(isinstance(value, str) for value in getattr(self, name)):
+                raise InputError(f"{name} must be a list of texts, got {given!r}")
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        both = {v.lower() for v in self.success_values} & {v.lower() for v in self.failure_values}
+        if both:
+            raise InputError(f"a value cannot mean both success and failure, got {min(both)!r}")
+
+    @classmethod
+    def read(cls, path: Path, **changes: Any) -> Self:
+        """Read a mapping from TOML, one entry for each field; `changes` that are not None come first."""
+        try:
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as cause:
+            raise InputError(f"the mapping {path} is not there") from cause
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
+            raise InputError(f"{path} cannot be read as TOML: {cause}") from cause
+        return cls.of({**found, **{key: value for key, value in changes.items() if value is not None}}, path)
+
+    @classmethod
+    def of(cls, entries: AnyMapping[str, Any], source: object = "a mapping") -> Self:
+        """Make a mapping of plain entries, as TOML or options give them."""
+        names = [entry.name for entry in fields(cls)]
+        for key in entries:
+            if key not in names:
+                raise InputError(f"{source} has an unknown entry {key!r}; there are: {', '.join(names)}")
+        for key in ("arm", "success", "threshold"):
+            if key not in entries:
+                raise InputError(f"{source} must say which column is the {key}")
+        return cls(**entries)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is named."""
+        named = (self.arm, self.success, self.threshold, self.allocation, self.round, *self.where)
+        return tuple(name for name in named if name is not None)
+
+    def words(self) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+        """What means success and what failure, in small letters; None: everything else."""
+        good = tuple(value.strip().lower() for value in self.success_values)
+        bad = tuple(value.strip().lower() for value in self.failure_values)
+        if good:
+            return good, bad or None
+        return (tuple(word for word in YES if word not in bad), bad) if bad else (YES, NO)

@@ -1,0 +1,185 @@
+"""Rows screened: the bad ones are counted by kind in one aggregate, and only the good ones go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from headgate.calibration.engine import Engine, Table
+from headgate.calibration.log import Kind
+from headgate.calibration.reading.mapping import Mapping
+from headgate.calibration.reading.tables import torn
+from headgate.errors import InputError
+from headgate.laws import Floats
+from headgate.simulation.extras import extra
+
+HUGE = 1e308
+SAMPLE = 100_000
+"""So many budgets are kept."""
+TORN = "line that cannot be split into columns"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Clean:
+    """Rows that can be used as they are: arm, allocation, success and threshold; null where not known."""
+
+    rows: Table
+    kind: Kind
+    read: int
+    used: int
+    dropped: AnyMapping[str, int]
+    whole: bool = False
+    units: str | None = None
+    budgets: Floats | None = None
+    counted: str = "rows"
+    """What was read, used and dropped."""
+
+
+def screen(engine: Engine, source: Table, mapping: Mapping, label: object) -> Clean:
+    """Parse the columns, count what is wrong with them, and return what is right."""
+    parsed = engine.keep(_parsed(source, mapping))
+    kind = mapping.kind or _kind(parsed, mapping)
+    judged = parsed.mutate(reason=_reason(parsed, kind, mapping))
+    read, dropped = tally(engine, judged, label)
+    ibis = extra("ibis")
+    good = judged.filter(judged.reason.isnull())
+    shown = good.threshold if kind == "observed" else ibis.ifelse(good.success, good.threshold, ibis.null("float64"))
+    given = ibis.null("float64") if mapping.allocation is None else good.allocation
+    rows = good.select("arm", "success", allocation=given, threshold=shown)
+    used = read - sum(dropped.values())
+    budgets = None if mapping.round is None or kind == "complete" else _budgets(good, kind)
+    return Clean(rows, kind, read, used, dropped, mapping.whole, mapping.units, budgets)
+
+
+def sample(totals: Table) -> Floats:
+    """The values of a column `total`, smallest first; of too many, those at even steps."""
+    found = totals.group_by("total").agg(n=totals.count()).to_pandas().sort_values("total")
+    # Engines add in any order: what differs only in the last bits is the same budget.
+    values = np.array([float(f"{value:.12g}") for value in found.total], dtype=np.float64)
+    upto = np.cumsum(found.n.to_numpy(dtype=np.int64))
+    size = int(min(upto[-1], SAMPLE)) if upto.size else 0
+    places = ((np.arange(size) + 0.5) * (upto[-1] / size)).astype(np.int64) if size else np.empty(0, dtype=np.int64)
+    return values[np.searchsorted(upto, places, side="right")]
+
+
+def tally(engine: Engine, judged: Table, label: object) -> tuple[int, dict[str, int]]:
+    """Count rows by their `reason`, null for good ones; an error if none is good."""
+    counts = judged.group_by("reason").agg(n=judged.count()).to_pandas()
+    tallied = list(zip(counts.reason, (int(n) for n in counts.n), strict=True))
+    found = {reason: n for reason, n in tallied if isinstance(reason, str)}
+    used = sum(n for _, n in tallied) - sum(found.values())
+    lines = torn(engine)
+    if lines:
+        found[TORN] = lines
+    dropped = dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0])))
+    read = used + sum(dropped.values())
+    refuse_nothing(used, read, dropped, label)
+    return read, dropped
+
+
+def refuse_nothing(used: int, read: int, dropped: AnyMapping[str, int], label: object) -> None:
+    """Raise an error that says the counts, if nothing can be used."""
+    if read == 0:
+        raise InputError(f"{label} has no rows")
+    if used == 0:
+        why = "; ".join(f"{reason}: {count:,}" for reason, count in dropped.items())
+        raise InputError(f"none of the {read:,} rows of {label} can be used: {why}")
+
+
+def number(column: Table) -> Table:
+    """A column as numbers, null where it is not one."""
+    return column if column.type().is_float64() else column.try_cast("float64")
+
+
+def scaled(value: Table, scale: float) -> Table:
+    """Multiply by a scale; by 0.001 is to divide by 1000, which rounds only once."""
+    if scale == 1.0:
+        return value
+    inverse = round(1.0 / scale)
+    if scale < 1.0 and abs(inverse * scale - 1.0) < 1e-12:
+        return value / inverse
+    return value * (int(scale) if scale == int(scale) else scale)
+
+
+def blank(column: Table) -> Table:
+    """Whether nothing is there: null, nan, or text of spaces only."""
+    nothing = column.isnull()
+    if column.type().is_string():
+        nothing |= column.strip() == ""
+    if column.type().is_floating():
+        nothing |= column.isnan()
+    return nothing.fill_null(True)
+
+
+def _parsed(source: Table, mapping: Mapping) -> Table:
+    """The columns that matter, with text beside numbers that says whether there was any."""
+    ibis = extra("ibis")
+    for column, value in mapping.where.items():
+        source = source.filter(source[column].cast("string") == str(value))
+    good, bad = mapping.words()
+    word = source[mapping.success].cast("string").strip().lower()
+    told = ~blank(source[mapping.success])
+    other = told if bad is None else word.isin(bad)
+    columns: dict[str, Any] = {
+        "arm": ibis.ifelse(blank(source[mapping.arm]), ibis.null("string"), source[mapping.arm].cast("string").strip()),
+        "success": ibis.cases((word.isin(good), True), (other, False), else_=ibis.null("boolean")),
+        "told": told,
+        "threshold": scaled(number(source[mapping.threshold]), mapping.threshold_scale),
+        "timed": ~blank(source[mapping.threshold]),
+    }
+    if mapping.allocation is not None:
+        scale = mapping.threshold_scale if mapping.allocation_scale is None else mapping.allocation_scale
+        columns["allocation"] = scaled(number(source[mapping.allocation]), scale)
+        columns["given"] = ~blank(source[mapping.allocation])
+    if mapping.round is not None:
+        columns["round"] = source[mapping.round].cast("string")
+    return source.select(**columns)
+
+
+def _kind(parsed: Table, mapping: Mapping) -> Kind:
+    if mapping.allocation is not None:
+        return "censored"
+    lost = parsed.filter(~parsed.success)
+    timed, every = lost.agg(timed=lost.timed.cast("int64").sum(), every=lost.count()).to_pandas().iloc[0]
+    return "observed" if every and timed * 2 > every else "complete"
+
+
+def _budgets(good: Table, kind: Kind) -> Floats:
+    """What the rows of each round were given together, or took."""
+    known = good.filter(good["round"].notnull())
+    amount = known.allocation if kind == "censored" else known.threshold
+    return sample(known.group_by("round").agg(total=amount.sum()))
+
+
+def _reason(rows: Table, kind: Kind, mapping: Mapping) -> Table:
+    """The first thing that is wrong with a row; null if nothing is."""
+    ibis = extra("ibis")
+    needs = (rows.success | (kind == "observed")).fill_null(False)
+    wrong = [(rows.arm.isnull(), "arm missing")]
+    wrong += [(~rows.told, "success missing"), (rows.success.isnull(), "success is an unknown answer")]
+    if mapping.allocation is not None:
+        wrong += _amount("allocation", rows.allocation, rows.given)
+    wrong += [(needs & bad, reason) for bad, reason in _amount("threshold", rows.threshold, rows.timed)]
+    if mapping.limit is not None:
+        wrong += [(needs & (rows.threshold > mapping.limit), f"threshold above the limit of {mapping.limit:g}")]
+    if mapping.whole:
+        odd = (rows.threshold < 1) | (rows.threshold % 1 != 0)
+        wrong += [(needs & odd, "threshold is not a whole number of at least 1")]
+    if mapping.allocation is not None:
+        wrong += [(rows.success & (rows.threshold > rows.allocation), "success with a threshold above its allocation")]
+    return ibis.cases(*((bad.fill_null(False), reason) for bad, reason in wrong), else_=ibis.null("string"))
+
+
+def _amount(name: str, value: Table, there: Table) -> list[tuple[Table, str]]:
+    ibis = extra("ibis")
+    text_nan = value.isnan().fill_null(False)
+    return [
+        (~there | text_nan, f"{name} missing"),
+        (value.isnull(), f"{name} is not a number"),
+        (value.abs() > HUGE, f"{name} is not finite"),  # not isinf(), which ibis has wrong for Spark
+        (value < ibis.literal(0), f"{name} negative"),
+    ]

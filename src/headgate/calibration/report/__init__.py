@@ -1,0 +1,1 @@
+"""What a calibration shows: a page, figures, and plain data."""

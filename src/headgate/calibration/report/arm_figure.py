@@ -1,0 +1,201 @@
+"""The figure of one arm: density, distribution against Kaplan and Meier, quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headgate.calibration.fitting.goodness import log_open
+from headgate.calibration.report import words
+from headgate.figures import style
+from headgate.laws import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from headgate.calibration.fitting import ArmFit
+
+_WIDE = 40.0  # a ratio of quantiles from which the axis is logarithmic
+_BINS = 44
+_AT_RISK = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """An arm, and the range of amounts that is drawn."""
+
+    arm: ArmFit
+    low: float
+    high: float
+    log: bool
+    label: str
+    level: float
+
+    @property
+    def whole(self) -> bool:
+        return self.arm.law.integer
+
+    def reached(self, x: Floats) -> Floats:
+        """The fitted curve: p G, or G where the curve is of the thresholds alone."""
+        fit = self.arm.fit
+        if fit is None:
+            return np.zeros(x.shape)
+        below = x < self.arm.kept[0]
+        return np.where(below, 0.0, -np.expm1(log_open(fit, self.arm.points, fit.theta, x[:, None])[:, 0]))
+
+    def grid(self, count: int = 400) -> Floats:
+        if self.whole:
+            return np.arange(1.0, self.high + 1.0)
+        return np.geomspace(self.low, self.high, count) if self.log else np.linspace(0.0, self.high, count)
+
+
+def draw_arm(arm: ArmFit, path: Path, *, units: str | None = None, level: float = 0.9) -> Path:
+    """Draw one arm's fit to a file."""
+    view = _view(arm, units, level)
+
+    def draw(figure: Figure) -> None:
+        left, middle, right = figure.subplots(1, 3)
+        _density(left, view)
+        _distribution(middle, view)
+        _quantiles(right, view)
+        scale, _ = words.size(arm)
+        what = f"{arm.name}: {words.law(arm)}, scale {scale:#.3g}{f' {units}' if units else ''}, p {arm.activation:.3f}"
+        figure.suptitle(what.replace("$", r"\$"), x=0.012, ha="left", fontsize=12.0, fontweight="bold")
+
+    return style.write(path, (11.0, 3.5), draw)
+
+
+def _view(arm: ArmFit, units: str | None, level: float) -> _View:
+    curve = arm.curve
+    if not curve.amounts.size:
+        return _View(arm, 0.5, max(curve.last, 1.0), False, _label(units), level)
+    top = _reach(arm)
+    first, last = (float(curve.amounts[np.searchsorted(curve.reached, share * top)]) for share in (0.01, 0.985))
+    log = not arm.law.integer and last > _WIDE * first
+    return _View(arm, 0.8 * first, last * (1.25 if log else 1.05), log, _label(units), level)
+
+
+def _reach(arm: ArmFit) -> float:
+    """How high the curve goes while enough rows are at risk."""
+    curve = arm.curve
+    if not curve.amounts.size:
+        return 0.0
+    enough = curve.at_risk >= min(_AT_RISK, float(curve.at_risk.max()))
+    return float(curve.reached[enough][-1]) if arm.points.cure else float(curve.reached[-1])
+
+
+def _label(units: str | None) -> str:
+    return f"threshold ({units})" if units else "threshold"
+
+
+def _density(axes: Axes, view: _View) -> None:
+    """Bars are the increments of Kaplan and Meier's curve, so they are right under censoring too."""
+    curve = view.arm.curve
+    axes.set_title("Density" if not view.whole else "Probability")
+    if view.whole:
+        n = view.grid()
+        axes.bar(n, np.diff(np.concatenate([[0.0], _steps(view, n)])), width=0.8, color=style.FAINT, label="data")
+        model = np.diff(np.concatenate([[0.0], view.reached(n)]))
+        axes.plot(n, model, "o-", color=style.BLUE, markersize=4.0, linewidth=1.2, label="fitted")
+        axes.set_xlim(0.2, float(n[-1]) + 0.8)
+    else:
+        edges = np.geomspace(view.low, view.high, _BINS) if view.log else np.linspace(0.0, view.high, _BINS)
+        width = np.diff(np.log(edges)) if view.log else np.diff(edges)
+        if curve.amounts.size:
+            axes.stairs(np.diff(_steps(view, edges)) / width, edges, fill=True, color=style.FAINT, label="data")
+        grid = view.grid()
+        middle, step = _between(grid, log=view.log)
+        axes.plot(middle, np.diff(view.reached(grid)) / step, color=style.BLUE, linewidth=1.8, label="fitted")
+        _scale(axes, view)
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlabel(view.label)
+    axes.legend(loc="upper right", fontsize=8.5)
+
+
+def _between(grid: Floats, *, log: bool) -> tuple[Floats, Floats]:
+    if log:
+        return np.sqrt(grid[1:] * grid[:-1]), np.diff(np.log(grid))
+    return (grid[1:] + grid[:-1]) / 2.0, np.diff(grid)
+
+
+def _steps(view: _View, x: Floats) -> Floats:
+    """Kaplan and Meier's curve, kept level beyond its end."""
+    curve = view.arm.curve
+    return np.asarray(curve.at(np.minimum(x, curve.last)))
+
+
+def _scale(axes: Axes, view: _View) -> None:
+    if view.log:
+        axes.set_xscale("log")
+        axes.set_xlim(view.low, view.high)
+    else:
+        axes.set_xlim(0.0, view.high)
+
+
+def _distribution(axes: Axes, view: _View) -> None:
+    curve, arm = view.arm.curve, view.arm
+    if curve.amounts.size:
+        low, high = curve.band(view.level)
+        x = np.concatenate([curve.amounts, [max(curve.last, float(curve.amounts[-1]))]])
+
+        def level(values: Floats) -> Floats:
+            return np.concatenate([values, values[-1:]])
+
+        axes.fill_between(x, level(low), level(high), step="post", color=style.FAINT, linewidth=0.0)
+        axes.step(x, level(curve.reached), where="post", color=style.QUIET, linewidth=1.8, label="Kaplan-Meier")
+    grid = view.grid()
+    if view.whole:
+        axes.plot(grid, view.reached(grid), "o", color=style.BLUE, markersize=4.0, label="fitted")
+        axes.set_xlim(0.2, float(grid[-1]) + 0.8)
+    else:
+        axes.plot(grid, view.reached(grid), color=style.BLUE, linewidth=1.4, label="fitted")
+        _scale(axes, view)
+    axes.set_ylim(0.0, 1.12 * max(_reach(arm), float(view.reached(grid)[-1]), 1e-9) if arm.points.cure else 1.02)
+    axes.set_xlabel(view.label)
+    axes.set_title("p G(x)" if arm.points.cure else "Distribution function")
+    axes.legend(loc="lower right", fontsize=8.5)
+    note = f"distance {arm.ks:.3f}"
+    if not np.isnan(arm.goodness.p_value):
+        note += f"\np-value {words.p_value(arm.goodness.p_value)}"
+    axes.text(0.03, 0.97, note, transform=axes.transAxes, va="top", fontsize=8.5, color=style.INK)
+
+
+def _quantiles(axes: Axes, view: _View) -> None:
+    """The amounts at which law and data reach the same share."""
+    arm, curve = view.arm, view.arm.curve
+    axes.set_title("Quantiles")
+    axes.set_xlabel("of the law")
+    axes.set_ylabel("of the data")
+    if arm.fit is None or not curve.amounts.size:
+        return
+    top = float(min(_reach(arm), 0.9999 * (arm.activation if arm.points.cure else 1.0)))
+    levels = np.linspace(0.0, top, 102)[1:-1]
+    data = curve.amounts[np.minimum(np.searchsorted(curve.reached, levels), curve.amounts.size - 1)]
+    reached, amounts = _inverse(view, float(data[-1]))
+    if view.whole:
+        theory = amounts[np.minimum(np.searchsorted(reached, levels), amounts.size - 1)]
+    else:
+        theory = np.interp(levels, reached, amounts)
+    low, high = float(min(data[0], theory[0])), float(max(data[-1], theory[-1]))
+    ends = (0.8 * low, 1.25 * high) if view.log else (0.0, 1.05 * high)
+    axes.plot(ends, ends, color=style.QUIET, linewidth=1.0, zorder=1)
+    axes.plot(theory, data, "o", color=style.BLUE, markersize=3.4, markeredgewidth=0.0, alpha=0.8, zorder=2)
+    if view.log:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    axes.set_xlim(*ends)
+    axes.set_ylim(*ends)
+
+
+def _inverse(view: _View, most: float) -> tuple[Floats, Floats]:
+    """The fitted curve as levels and amounts, far enough to be inverted."""
+    if view.whole:
+        x = np.arange(0.0, 4.0 * most + 2.0)
+        return view.reached(x), x
+    high = min(view.arm.kept[1], 50.0 * most)
+    x = np.geomspace(1e-4 * view.high, high, 4000)
+    return view.reached(x), x

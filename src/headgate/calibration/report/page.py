@@ -1,0 +1,225 @@
+"""calibration.html: the arms, what would be gained, the figures and how everything was computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import headgate
+from headgate.calibration.replay import stops
+from headgate.calibration.report import words
+from headgate.figures.page import document, image, row
+
+if TYPE_CHECKING:
+    from headgate.calibration.calibrate import Calibration
+    from headgate.calibration.gain import Gain, Worth
+
+_STOPPED = (
+    "This log says what was spent, not what was given: a success always ends at its threshold. Replay therefore counts "
+    "by Kaplan and Meier, which is right if giving up has nothing to do with whether more would have succeeded."
+)
+
+
+def page(found: Calibration, overview: Path, gains: Path, arms: Mapping[int, Path]) -> str:
+    """Return the whole page."""
+    body = [
+        _head(found),
+        '<nav><a href="#gain">What you would gain</a><a href="#arms">Arms</a><a href="#curves">Response curves</a>'
+        '<a href="#fits">Fits</a><a href="#reading">Rows</a><a href="#how">How it was computed</a></nav>',
+        _gains(found, gains),
+        _arms(found),
+        f'<section id="curves"><h2>Response curves</h2><figure>{image(overview, "Response curves of all arms")}'
+        "<figcaption>The probability p G(x) that an arm succeeds with an amount x: lines as fitted, dots counted in "
+        "the log among the rows that were given at least x.</figcaption></figure></section>",
+        _fits(found, arms),
+        _reading(found),
+        _how(found),
+    ]
+    return document(f"Calibration of {found.reading.source}", body)
+
+
+def _head(found: Calibration) -> str:
+    reading = found.reading
+    units = f" {found.log.units}" if found.log.units else ""
+    gains = "; ".join(f"with {gain.budget:g}{units} {_both_gains(gain)}" for gain in found.gains[:3])
+    warned = sum(bool(arm.warnings) for arm in found.arms)
+    chips = [
+        f"{len(found.arms)} arms",
+        f"{reading.used:,} {reading.counted} used",
+        *([f"{reading.read - reading.used:,} dropped"] if reading.read > reading.used else []),
+    ]
+    marks = "".join(f'<span class="chip open">{escape(text)}</span> ' for text in chips)
+    if warned:
+        marks += f'<span class="chip only">{warned} arm{"s" * (warned != 1)} with warnings</span>'
+    return (
+        f"<header><p class='over'>Headgate calibration</p><h1>{escape(reading.source)}</h1><p>Which law each arm "
+        f"follows, and what a better allocation would gain over an even split: {escape(gains)}.</p>"
+        f"<p class='tally'>{marks}</p></header>"
+    )
+
+
+def _both_gains(gain: Gain) -> str:
+    """The gain in one breath."""
+    known = gain.replay_gain == gain.replay_gain
+    replayed = f"{words.share(gain.replay_gain)} by replay" if known else "not known by replay"
+    return f"{words.share(gain.model_gain)} by the model and {replayed}"
+
+
+def _gains(found: Calibration, figure: Path) -> str:
+    units = f" ({found.log.units})" if found.log.units else ""
+    head = (
+        f"budget{units}",
+        "allocation",
+        "by the model",
+        "by replay",
+        "gain by the model",
+        "gain in replay",
+        "held out",
+    )
+    rows = "".join(_budget(gain) for gain in found.gains)
+    beyond = [
+        f"At {gain.budget:g} the best allocation gives {', '.join(gain.beyond[:5])}"
+        f"{' and others' if len(gain.beyond) > 5 else ''} more than the log ever gave: it cannot be replayed."
+        for gain in found.gains
+        if gain.beyond
+    ]
+    gap = max(gain.gap for gain in found.gains)
+    return (
+        '<section id="gain"><h2>What you would gain</h2><p class="quiet">Expected successes a round, with '
+        f"{found.level:.0%} intervals.</p><figure>{image(figure, 'Worth by budget, and gains')}</figure>"
+        f'<div class="wide"><table class="numbers">{row(head, "th")}{rows}</table></div>'
+        + "".join(f"<p>{escape(text)}</p>" for text in beyond)
+        + "<p>The best allocation is the model's, proved to be within "
+        f"{max(gap, 1e-12):.1g} of the optimum. Replay counts in the log itself: a row that was given x tells what "
+        "would have happened at any smaller amount. “Held out”: chosen on one half of the rows, replayed on the "
+        "other, so that no row judges a choice it took part in.</p></section>"
+    )
+
+
+def _budget(gain: Gain) -> str:
+    lines: list[tuple[str, Worth]] = [("even", gain.even)]
+    if gain.logged is not None:
+        lines.append(("as logged", gain.logged))
+    lines.append(("best", gain.best))
+    text = ""
+    for number, (name, worth) in enumerate(lines):
+        last = name == "best"
+        text += row((
+            f"{gain.budget:g}" if number == 0 else "",
+            name,
+            _with(f"{worth.model:.3f}", worth.model_interval, ".3f"),
+            _with("" if worth.replay != worth.replay else f"{worth.replay:.3f}", worth.replay_interval, ".3f"),
+            _gain(gain.model_gain, gain.model_gain_interval) if last else "",
+            _gain(gain.replay_gain, gain.replay_gain_interval) if last else "",
+            words.share(gain.held_out) if last else "",
+        ))  # fmt: skip
+    return text
+
+
+def _gain(value: float, ends: tuple[float, float]) -> str:
+    both = words.shares(ends)
+    return f"{words.share(value)} [{both}]" if both else words.share(value)
+
+
+def _with(text: str, ends: tuple[float, float], form: str) -> str:
+    both = words.interval(ends, form)
+    return f"{text} [{both}]" if both else text
+
+
+def _arms(found: Calibration) -> str:
+    units = f" ({found.log.units})" if found.log.units else ""
+    head = (
+        "arm",
+        "rows",
+        "successes",
+        "law",
+        "shape",
+        f"scale{units}",
+        "activation p",
+        "KS",
+        "p-value",
+    )
+    rows = ""
+    for arm in found.arms:
+        scale, ends = words.size(arm)
+        rows += row((
+            arm.name,
+            f"{arm.rows:,}",
+            f"{arm.share:.1%}",
+            arm.law.name,
+            "" if arm.shape is None else _with(f"{arm.shape:#.3g}", arm.shape_interval or (float("nan"),) * 2, "#.3g"),
+            _with(f"{scale:#.3g}", ends, "#.3g"),
+            _with(f"{arm.activation:.3f}", arm.activation_interval, ".3f"),
+            "" if arm.ks != arm.ks else f"{arm.ks:.3f}",
+            words.p_value(arm.goodness.p_value),
+        ))  # fmt: skip
+    left = f"<p>Not selected: {escape(', '.join(found.left_out))}.</p>" if found.left_out else ""
+    return (
+        f'<section id="arms"><h2>Arms</h2><p class="quiet">Intervals: {found.level:.0%}. Scale is 1 / rate.</p>'
+        f'<div class="wide"><table class="numbers">{row(head, "th")}{rows}</table></div>{left}'
+        f"{_warnings(found)}</section>"
+    )
+
+
+def _warnings(found: Calibration) -> str:
+    """Every warning once, in its own words, with the arms it is about."""
+    items = "".join(
+        f"<li><strong>{escape(arm.name)}</strong>: {escape('; '.join(arm.warnings))}</li>"
+        for arm in found.arms
+        if arm.warnings
+    )
+    return f"<details open><summary>Warnings</summary><ul>{items}</ul></details>" if items else ""
+
+
+def _fits(found: Calibration, arms: Mapping[int, Path]) -> str:
+    figures = "".join(
+        f"<figure>{image(path, f'Fit of {found.arms[i].name}')}"
+        f"<figcaption>{escape(_caption(found, i))}</figcaption></figure>"
+        for i, path in arms.items()
+    )
+    more = len(found.arms) - len(arms)
+    note = f"<p>The {len(arms)} arms with the most rows; {more} more are in the table.</p>" if more else ""
+    return f'<section id="fits"><h2>Fits, arm by arm</h2>{note}{figures}</section>'
+
+
+def _caption(found: Calibration, number: int) -> str:
+    arm = found.arms[number]
+    others = [f"{name} {value - min(arm.aic.values()):+.1f}" for name, value in list(arm.aic.items())[:4]]
+    said = f"AIC against the best: {', '.join(others)}. " if len(arm.aic) > 1 else ""
+    return said + " ".join(text[0].upper() + text[1:] + "." for text in arm.warnings)
+
+
+def _reading(found: Calibration) -> str:
+    reading = found.reading
+    rows = "".join(row((why, f"{count:,}")) for why, count in reading.dropped.items() if count)
+    table = f'<table class="numbers">{row(("dropped because", reading.counted), "th")}{rows}</table>' if rows else ""
+    return (
+        f'<section id="reading"><h2>Rows</h2><p>{reading.read:,} {escape(reading.counted)} were read, '
+        f"{reading.used:,} used."
+        f"{'' if rows else ' None was dropped.'}</p>{table}</section>"
+    )
+
+
+def _how(found: Calibration) -> str:
+    advice = words.times_advice(found)
+    exact = found.log.rows.resolution
+    resolution = f" Amounts were rounded to {exact:.1g} of their size." if exact else ""
+    texts = [
+        f"Likelihood: {found.likelihood}.{resolution}",
+        *([advice] if advice else []),
+        *([_STOPPED] if stops(found.log) else []),
+        "Each law is fitted by maximum likelihood, its shape included, without a prior. The law with the smallest AIC "
+        "is each arm's, unless one was asked for; a law whose shape ran to the end of its range is not chosen.",
+        "KS is the largest distance between the fitted curve and Kaplan and Meier's: without censoring the "
+        "Kolmogorov-Smirnov statistic of the law, with censoring the distance of p G. The p-value is of Hjort's "
+        "chi-square test, which allows for censoring and for the law having been fitted to the same rows. With very "
+        "many rows every law is rejected; then the distance says whether it matters.",
+        f"Intervals of parameters are normal in their logarithms. Those of worth and gain are from {found.bootstrap} "
+        "resamples of the rows, the chosen laws fitted again to each; they are of the worth of these very allocations.",
+        f"Headgate {headgate.__version__}.",
+    ]
+    return (
+        '<section id="how"><h2>How it was computed</h2>' + "".join(f"<p>{escape(t)}</p>" for t in texts) + "</section>"
+    )

@@ -1,0 +1,86 @@
+"""Numbers of a calibration in words, the same in the terminal and on the page."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from headgate.laws import Beta
+
+if TYPE_CHECKING:
+    from headgate.calibration.calibrate import Calibration
+    from headgate.calibration.fitting import ArmFit
+    from headgate.calibration.gain import Interval
+
+
+def interval(ends: Interval, form: str = "#.3g", *, dash: bool = False) -> str:
+    """Both ends, or nothing if they are not known.
+
+    >>> interval((1.0, 2.5)), interval((float("nan"), 1.0))
+    ('1.00 to 2.50', '')
+    """
+    if any(math.isnan(end) for end in ends):
+        return ""
+    return f"{ends[0]:{form}}{'..' if dash else ' to '}{ends[1]:{form}}"
+
+
+def share(value: float) -> str:
+    """A gain as a percentage with its sign.
+
+    >>> share(1.931), share(-0.02), share(float("nan"))
+    ('+193%', '-2.0%', 'cannot be replayed')
+    """
+    if math.isnan(value):
+        return "cannot be replayed"
+    return f"{value:+.0%}" if abs(value) >= 0.1 else f"{value:+.1%}"
+
+
+def shares(ends: Interval, *, dash: bool = False) -> str:
+    """Both ends of a gain, with a decimal where they are small.
+
+    >>> shares((1.87, 2.01)), shares((-0.001, 0.012))
+    ('+187% to +201%', '-0.1% to +1.2%')
+    """
+    return interval(ends, "+.1%" if max(map(abs, ends)) < 0.1 else "+.0%", dash=dash)
+
+
+def law(arm: ArmFit) -> str:
+    """The law with its shape."""
+    if arm.shape is None:
+        return arm.law.name
+    return f"{arm.law.name} {next(iter(arm.law.shapes()))} {arm.shape:#.3g}"
+
+
+def size(arm: ArmFit) -> tuple[float, Interval]:
+    """The scale 1 / rate with its interval; of a beta law, whose rate is no scale, the rate."""
+    if isinstance(arm.law, Beta):
+        return arm.rate, arm.rate_interval
+    low, high = arm.rate_interval
+    return 1.0 / arm.rate, (1.0 / high if high < math.inf else 0.0, 1.0 / low if low > 0.0 else math.inf)
+
+
+def p_value(value: float) -> str:
+    """A p-value, not smaller than is worth saying.
+
+    >>> p_value(0.034), p_value(1e-9), p_value(float("nan"))
+    ('0.034', '< 0.001', '')
+    """
+    return "" if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def times_advice(found: Calibration) -> str | None:
+    """Say which times predict the log better, where there is a choice."""
+    if not found.replay_error:
+        return None
+    every, won = found.replay_error["all"], found.replay_error["successes"]
+    better = "successes" if won < every else "all"
+    used = "all" if found.basis == "all" else "successes"
+    return (
+        f"Fitted to the times of all rows, p G is {every:.3f} away from the shares of success that the log shows, on "
+        f"average; fitted to those of successes, {won:.3f}. "
+        + (
+            f"This fit used those of {used}; --times {better} predicts better."
+            if used != better
+            else f"This fit used those of {used}."
+        )
+    )

@@ -1,0 +1,45 @@
+"""Everything a calibration leaves in a folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headgate.calibration.report.arm_figure import draw_arm
+from headgate.calibration.report.data import as_data
+from headgate.calibration.report.figures import draw_gains, draw_overview
+from headgate.calibration.report.page import page
+from headgate.figures.page import write_text
+
+if TYPE_CHECKING:
+    from headgate.calibration.calibrate import Calibration
+
+MOST = 40  # arms that are drawn one by one: of more, those with the most rows
+
+
+def write(found: Calibration, folder: Path) -> Path:
+    """Write problem.toml, calibration.json, figures/ and calibration.html; return the page's path."""
+    figures = folder / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "problem.toml", found.problem.to_toml())
+    write_text(folder / "calibration.json", json.dumps(as_data(found), indent=1, ensure_ascii=False, allow_nan=False))
+    overview = draw_overview(found, figures / "overview.png")
+    gains = draw_gains(found, figures / "gains.png")
+    drawn = sorted(sorted(range(len(found.arms)), key=lambda i: -found.arms[i].rows)[:MOST])
+    arms = {
+        i: draw_arm(found.arms[i], figures / file_name(i, found.arms[i].name), units=found.log.units, level=found.level)
+        for i in drawn
+    }
+    return write_text(folder / "calibration.html", page(found, overview, gains, arms))
+
+
+def file_name(number: int, name: str) -> str:
+    """A safe name for an arm's figure.
+
+    >>> file_name(3, "clasp/2.1.3 <h10>")
+    'arm-003-clasp-2.1.3-h10.png'
+    """
+    safe = re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-.")[:40]
+    return f"arm-{number:03d}{'-' if safe else ''}{safe}.png"

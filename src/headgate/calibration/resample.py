@@ -1,0 +1,107 @@
+"""Resamples of a log's rows, with the model fitted again to each: where intervals come from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from headgate.calibration.fitting import ArmFit, LawFit
+from headgate.calibration.fitting.climb import climb, log_likelihood, polish
+from headgate.calibration.fitting.family import Family
+from headgate.calibration.fitting.points import Points, cells
+from headgate.calibration.replay import LEAST, Seen
+from headgate.calibration.tally import tally
+from headgate.laws import Floats, Law
+
+_BITS = 4  # 16 points to the octave: what joining amounts costs is nothing beside what resampling does
+_CLOSE = 5e-3  # in logarithms: a tenth of what 400 successes leave unknown
+
+
+class Refit(NamedTuple):
+    """An arm's parameters in each resample."""
+
+    law: Law
+    """With one shape per resample."""
+    rate: Floats
+    activation: Floats
+
+    def success(self, amounts: Floats) -> Floats:
+        """p G(x) at each amount, (resamples, amounts)."""
+        return np.asarray((self.activation * self.law.cdf(amounts[:, None], self.rate)).T)
+
+    def law_of(self, resample: int) -> Law:
+        """The law of one resample."""
+        return self.law.of_arm(resample)
+
+
+def poisson(seen: Seen, count: int, rng: np.random.Generator) -> Seen:
+    """Return resamples: every row occurs Poisson(1) times, so equal rows that occurred n times Poisson(n) times."""
+    drawn = rng.poisson(seen.weights, (count, seen.weights.size)).astype(np.float64)
+    return seen._replace(weights=drawn, least=LEAST / 2)  # what all rows can tell, a resample should
+
+
+def halves(seen: Seen, splits: int, rng: np.random.Generator) -> Seen:
+    """Return each row's place in the halves of some random splits: weights (2 splits, rows), the halves in turn."""
+    first = rng.binomial(seen.weights.astype(np.int64), 0.5, (splits, seen.weights.size)).astype(np.float64)
+    both = np.stack([first, seen.weights - first], axis=1)
+    return seen._replace(weights=both.reshape(2 * splits, -1), least=LEAST / 2)
+
+
+def refit(arm: ArmFit, seen: Seen, *, whole: bool) -> Refit:
+    """Fit the arm's law again to each resample, at coarse points, from where all rows put it.
+
+    The law stays the one chosen, and what was trimmed stays trimmed.
+    """
+    resamples = seen.weights.shape[0]
+    if arm.fit is None:
+        return Refit(arm.law, np.full(resamples, arm.rate), np.zeros(resamples))
+    low, high = arm.kept
+    shows = seen.success | (arm.basis == "all")
+    with np.errstate(invalid="ignore"):
+        keep = ~shows | ((seen.threshold >= low) & (seen.threshold <= high))
+    weights = seen.weights * keep
+    amount = np.where(seen.threshold > 0.0, seen.threshold, float(arm.points.seen.min()))
+    used, failed = shows & keep, ~seen.success & (arm.basis == "censored")
+    found = _joined(amount, weights, used, whole=whole)
+    cut = _joined(seen.allocation, weights, failed, whole=whole)
+    points = Points(
+        arm.basis, *found, *cut,
+        successes=weights @ seen.success, trials=weights.sum(axis=-1),
+        low=np.full(resamples, low), high=np.full(resamples, high), whole=whole,
+    )  # fmt: skip
+    family = arm.fit.family.only(np.zeros(resamples, dtype=np.int64))
+    theta = _near(arm.fit, family, points)
+    share = points.successes / np.maximum(points.trials, 1.0)
+    activation = special.expit(theta[:, -1]) if points.cure else share
+    return Refit(family.law(theta), np.exp(theta[:, 0]), np.asarray(activation))
+
+
+def _near(fit: LawFit, family: Family, points: Points) -> Floats:
+    """Find the maxima near that of all rows: with its curvature if a few steps are enough, else by a climb."""
+
+    def f(theta: Floats) -> Floats:
+        return log_likelihood(family, points, theta)
+
+    start = np.repeat(fit.theta, points.arms, axis=0)
+    bend = fit.hessian * (points.trials / fit.trials)[:, None, None]
+    theta = polish(f, start, bend, family.lower, family.upper, steps=4)
+    further = polish(f, theta, bend, family.lower, family.upper, steps=1)
+    if np.max(np.abs(further - theta), initial=0.0) < _CLOSE:  # never true of NaN
+        return further
+    return climb(f, start, family.lower, family.upper)[0]
+
+
+def _joined(amount: Floats, weights: Floats, use: NDArray[np.bool_], *, whole: bool) -> tuple[Floats, Floats]:
+    """Join amounts that are close, in all resamples alike: (n, 1) amounts and (n, resamples) weights."""
+    if not use.any():
+        return np.ones((0, 1)), np.zeros((0, weights.shape[0]))
+    value = amount[use]
+    _, group = np.unique(value if whole else cells(value, _BITS), return_inverse=True)
+    size = int(group.max()) + 1
+    total = tally(group, weights[:, use], size)
+    usual = weights[:, use].mean(axis=0) + 1e-9
+    mean = tally(group, usual * value, size) / tally(group, usual, size)
+    return mean[:, None], total.T

@@ -1,0 +1,130 @@
+"""The whole calibration: a problem that solves, a page that stands alone, and the same numbers every time."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headgate as hg
+from headgate.calibration.calibrate import Calibration, calibrate
+from headgate.errors import ParameterError
+
+from .logs import censored, log_of, observed
+
+NAMES = ("<script>alert(1)</script>", "a & b", "$x^2$", 'quote"')
+LAWS = [hg.Weibull(1.7), hg.LogNormal(0.6), hg.Gamma(3.0), hg.LogLogistic(2.5)]
+
+
+@pytest.fixture(scope="module")
+def found() -> Calibration:
+    problem = hg.Problem(LAWS, [0.8, 0.5, 0.6, 0.3], [0.05, 0.03, 0.1, 0.04])
+    log = log_of(observed(problem, 3000, 1), "observed", names=NAMES)
+    return calibrate(log, budgets=[60.0, 120.0], bootstrap=30)
+
+
+@pytest.fixture(scope="module")
+def folder(found: Calibration, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("calibration") / "deep" / "out"
+    assert found.write(place) == place / "calibration.html"
+    return place
+
+
+def test_each_arm_has_its_own_law(found: Calibration) -> None:
+    assert [fit.law.name for fit in found.arms] == [law.name for law in LAWS]
+    np.testing.assert_allclose(found.problem.rate, [0.05, 0.03, 0.1, 0.04], rtol=0.15)
+
+
+def test_the_problem_file_is_read_by_solve(found: Calibration, folder: Path) -> None:
+    problem = hg.load_problem(folder / "problem.toml")
+    assert problem == found.problem
+    assert problem.names == NAMES
+    assert problem.solve(60.0).value == pytest.approx(found.gains[0].best.model)
+    assert problem.provenance["likelihood"].startswith("law fitted to the thresholds of all rows")
+    assert problem.provenance["dropped"] == {"no threshold": 3}
+    assert len(problem.provenance["fits"]) == 4
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.sources: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.sources += [value or "" for key, value in attrs if key in {"src", "href"}]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_stands_alone_and_escapes_everything(folder: Path) -> None:
+    page = _Page()
+    page.feed((folder / "calibration.html").read_text(encoding="utf-8"))
+    assert "script" not in page.tags
+    assert all(source.startswith(("data:image/png;base64,", "#")) for source in page.sources)
+    assert page.tags.count("img") == 2 + len(NAMES)
+    for words in (*NAMES, "What you would gain", "3 dropped", "no threshold", "Kaplan and Meier", "weibull"):
+        assert words in page.text
+    assert not re.search(r"https?://", page.text)
+
+
+def test_figures_and_data_are_written(found: Calibration, folder: Path) -> None:
+    written = sorted(path.name for path in (folder / "figures").iterdir())
+    assert written == [
+        "arm-000-script-alert-1-script.png", "arm-001-a-b.png", "arm-002-x-2.png", "arm-003-quote.png",
+        "gains.png", "overview.png",
+    ]  # fmt: skip
+    for name in written:
+        assert (folder / "figures" / name).read_bytes().startswith(b"\x89PNG")
+    data = json.loads((folder / "calibration.json").read_text(encoding="utf-8"))
+    assert data == json.loads(json.dumps(found.to_dict()))
+    assert [arm["name"] for arm in data["arms"]] == list(NAMES)
+    assert data["gains"][0]["replay_gain"] == found.gains[0].replay_gain
+
+
+def test_the_same_seed_gives_the_same_numbers() -> None:
+    log = log_of(censored(hg.Weibull(1.5), 0.5, 0.1, 300, 0, arms=2), "censored")
+    one, two, other = (calibrate(log, law="weibull", budgets=[20.0], bootstrap=20, seed=s) for s in (1, 1, 2))
+    assert one.to_dict() == two.to_dict()
+    assert one.to_dict() != other.to_dict()
+
+
+def test_selection_leaves_a_smaller_problem() -> None:
+    problem = hg.Problem([hg.Weibull(1.5), hg.LogNormal(1.0), hg.Weibull(1.9)], [0.5, 0.6, 0.7], [0.1] * 3)
+    found = calibrate(log_of(observed(problem, 3000, 2), "observed"), law="weibull", select=2, bootstrap=0)
+    assert found.problem.names == ("arm0", "arm2")
+    assert found.left_out == ("arm1",)
+    np.testing.assert_allclose(found.problem.activation, [0.5, 0.7], atol=0.04)
+    assert found.gains[0].best.x.shape == (2,)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_every_kind_is_written(whole: bool, tmp_path: Path) -> None:
+    law = hg.DiscreteWeibull(1.2) if whole else hg.LogNormal(2.5)
+    log = log_of(censored(law, 0.5, 0.1, 400, 3, arms=3), "censored", whole=whole, units=None)
+    success = log.rows.success & (log.rows.arm != 2)  # an arm that never succeeds
+    object.__setattr__(log.rows, "success", success)
+    found = calibrate(log, bootstrap=10)
+    page = found.write(tmp_path)
+    assert "no success in 400 rows" in page.read_text(encoding="utf-8")
+    assert hg.load_problem(tmp_path / "problem.toml").activation[2] == 0.0
+
+
+def test_options_are_checked() -> None:
+    log = log_of(censored(hg.Exponential(), 0.5, 0.1, 50, 0), "censored")
+    for options, words in (
+        ({"level": 1.0}, "level must be within"),
+        ({"bootstrap": -1}, "bootstrap must be a whole number"),
+        ({"times": "some"}, "times must be one of"),
+        ({"law": "gauss"}, "law must be one of"),
+        ({"select": 2}, "select must be a whole number within 1 and the 1 arms"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            calibrate(log, **options)

@@ -1,0 +1,166 @@
+"""Replay counts what happened; gains by model and replay are right where the truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import headgate as hg
+from headgate.calibration.calibrate import calibrate
+from headgate.calibration.gain import even_split, in_proportion, mean_allocations, usual_budgets
+from headgate.calibration.kaplan_meier import KaplanMeier
+from headgate.calibration.log import Log, Rows
+from headgate.calibration.replay import LEAST, Seen, replay, stops
+from headgate.errors import BudgetError
+
+from .logs import censored, log_of, observed, rows_of
+
+TRUTH = hg.Problem(hg.Weibull([1.6, 1.2, 2.0, 1.4]), [0.9, 0.5, 0.7, 0.2], [0.05, 0.03, 0.08, 0.02])
+
+
+def played(n: int, seed: int, high: float = 120.0) -> Rows:
+    """Rows of the truth at random allocations."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(5.0, high, (n, 4))
+    feedback = TRUTH.play(x, rng)
+    arm = np.tile(np.arange(4), n)
+    return rows_of(arm, x.ravel(), feedback.success.ravel(), feedback.threshold.ravel())  # type: ignore[arg-type]
+
+
+@given(st.integers(0, 10_000), st.floats(0.1, 60.0))
+def test_replay_is_a_count_of_rows(seed: int, x: float) -> None:
+    rows = played(60, seed, high=60.0)
+    expected = []
+    for arm in range(4):
+        enough = [i for i in range(rows.arm.size) if rows.arm[i] == arm and rows.allocation[i] >= x]
+        won = [i for i in enough if rows.success[i] and rows.threshold[i] <= x]
+        expected.append(len(won) / len(enough) if len(enough) >= LEAST else np.nan)
+    np.testing.assert_allclose(replay(rows, 4, np.full(4, x)), expected)
+
+
+def test_replay_at_0_and_beyond_what_was_given() -> None:
+    rows = played(500, 0)
+    found = replay(rows, 4, np.array([[0.0] * 4, [500.0] * 4, [60.0, 0.0, 60.0, 60.0]]))
+    assert found[0].tolist() == [0.0] * 4
+    assert np.isnan(found[1]).all()
+    assert found[2][1] == 0.0
+    # 4 standard errors of a share among half of 500 rows.
+    np.testing.assert_allclose(found[2], TRUTH.success_probability([60.0, 0.0, 60.0, 60.0]), atol=0.13)
+
+
+def stopped(rows: Rows) -> Rows:
+    """The same log, written by someone who notes what was spent."""
+    return Rows(
+        rows.arm, np.where(rows.success, rows.threshold, rows.allocation), rows.success, rows.threshold, rows.count
+    )
+
+
+def test_a_log_of_what_was_spent_is_replayed_by_kaplan_and_meier() -> None:
+    rows = stopped(played(4000, 1))
+    log = log_of(rows, "censored")
+    assert stops(log)
+    assert not stops(log_of(played(100, 1), "censored"))
+    x = np.array([20.0, 30.0, 10.0, 50.0])
+    found = replay(rows, 4, x, stopped=True)
+    for arm in range(4):
+        own = rows.arm == arm
+        curve = KaplanMeier.of(rows.allocation[own], rows.success[own])
+        assert found[arm] == pytest.approx(float(curve.at(x[arm])))
+    # Counting as if everything had been given misses by far; Kaplan and Meier's is within 4 standard errors.
+    np.testing.assert_allclose(found, TRUTH.success_probability(x), atol=0.035)
+    assert replay(rows, 4, x)[0] < 0.7 * found[0]
+    stack = Seen.of(rows, 0, stopped=True)
+    both = stack._replace(weights=np.stack([stack.weights, 2.0 * stack.weights])).replay(np.array([20.0]))
+    np.testing.assert_allclose(both[:, 0], found[0])
+
+
+@given(st.floats(0.0, 200.0), st.lists(st.floats(0.01, 9.0), min_size=1, max_size=9))
+def test_whole_splits_are_whole_and_use_everything(budget: float, weights: list[float]) -> None:
+    x = in_proportion(budget, np.array(weights), whole=True)
+    assert np.all(x == np.floor(x))
+    assert np.all(x >= 0.0)
+    assert x.sum() == pytest.approx(np.floor(budget + 1e-9))
+    assert in_proportion(budget, np.array(weights), whole=False).sum() == pytest.approx(budget)
+
+
+def test_an_even_split() -> None:
+    assert even_split(10.0, 4, whole=False).tolist() == [2.5] * 4
+    assert even_split(10.0, 4, whole=True).tolist() == [3.0, 3.0, 2.0, 2.0]
+
+
+@pytest.fixture(scope="module")
+def log() -> Log:
+    return log_of(played(4000, 2), "censored")
+
+
+def test_gains_are_those_of_the_truth(log: Log) -> None:
+    found = calibrate(log, law="weibull", budgets=[40.0, 100.0], bootstrap=120)
+    for gain in found.gains:
+        best, even = TRUTH.solve(gain.budget), TRUTH.expected_reward(np.full(4, gain.budget / 4))
+        truth = float(best.value / even) - 1.0
+        assert gain.model_gain == pytest.approx(truth, abs=0.08)
+        assert gain.replay_gain == pytest.approx(truth, abs=0.12)
+        assert gain.held_out == pytest.approx(truth, abs=0.12)
+        assert gain.bound >= gain.best.model - 1e-9
+        assert gain.gap <= 1e-6
+        assert gain.best.x.sum() <= gain.budget * (1.0 + 1e-12)
+        for worth in (gain.even, gain.best):
+            value = float(TRUTH.expected_reward(worth.x))
+            for ends in (worth.model_interval, worth.replay_interval):
+                # 90% intervals, four times: wider by half on each side they miss once in several hundred seeds.
+                half = 0.75 * (ends[1] - ends[0])
+                assert ends[0] - half < value < ends[1] + half
+        assert gain.model_gain_interval[0] < gain.model_gain < gain.model_gain_interval[1]
+
+
+def test_replay_intervals_cover() -> None:
+    hit, runs = 0, 60
+    x = np.array([20.0])
+    for seed in range(runs):
+        rows = censored(hg.Exponential(), 0.6, 0.1, 300, seed)
+        seen = Seen.of(rows, 0)
+        rng = np.random.default_rng(seed)
+        drawn = seen._replace(weights=rng.poisson(seen.weights, (200, seen.weights.size)).astype(np.float64))
+        low, high = np.quantile(drawn.replay(x), [0.05, 0.95])
+        hit += low <= 0.6 * (1.0 - np.exp(-2.0)) <= high
+    assert 45 <= hit <= 60  # 54 expected, standard deviation 2.3
+
+
+def test_the_logged_allocation_is_in_proportion(log: Log) -> None:
+    given = mean_allocations(log)
+    assert given is not None
+    found = calibrate(log, law="weibull", budgets=[40.0], bootstrap=0)
+    logged = found.gains[0].logged
+    assert logged is not None
+    np.testing.assert_allclose(logged.x, 40.0 * given / given.sum())
+    assert np.isnan(found.gains[0].model_gain_interval).all()
+    assert usual_budgets(log) == tuple(float(f"{given.sum() * part:.3g}") for part in (0.25, 0.5, 1.0))
+
+
+def test_what_cannot_be_replayed_is_said() -> None:
+    found = calibrate(log_of(played(400, 2, high=20.0), "censored"), law="weibull", budgets=[300.0], bootstrap=20)
+    gain = found.gains[0]
+    assert np.isnan(gain.replay_gain)
+    assert np.isnan(gain.held_out)
+    assert gain.beyond
+    assert np.isfinite(gain.model_gain)
+
+
+def test_successes_alone_predict_better_where_they_are_faster() -> None:
+    rows = observed(TRUTH, 3000, 0)
+    slow = np.where(rows.success, rows.threshold, 1.5 * rows.threshold)
+    log = log_of(Rows(rows.arm, rows.allocation, rows.success, slow, rows.count), "observed")
+    found = calibrate(log, law="weibull", budgets=[80.0], bootstrap=0)
+    assert found.basis == "all"
+    assert found.replay_error["successes"] < 0.5 * found.replay_error["all"]
+    other = calibrate(log, law="weibull", budgets=[80.0], bootstrap=0, times="successes")
+    assert other.basis == "successes"
+    assert other.replay_error == pytest.approx(found.replay_error)
+
+
+def test_a_bad_budget_is_refused(log: Log) -> None:
+    for budget in (-1.0, 0.0, np.nan, np.inf):
+        with pytest.raises(BudgetError, match="budget must be"):
+            calibrate(log, law="exponential", budgets=[budget], bootstrap=0)
