@@ -12,7 +12,7 @@ from headgate.service.engine.learner import evidence_of
 from headgate.service.engine.ledger import Ledger
 from headgate.service.engine.requests import Reported
 from headgate.service.faults import ConflictError, ServiceError, UnavailableError
-from headgate.service.store import Database
+from headgate.service.store import Database, statements
 from headgate.service.verify import verify
 from tests.service import asking
 from tests.service.harness import QUIZ, results
@@ -82,14 +82,16 @@ def test_what_was_not_committed_was_not_learned(
     asking.play(ledger, 5)
     made = asking.decide(ledger, "d")["allocation"]
     before = stored(database)
-    target = database.engine.dialect
-    name = "do_commit" if moment == "commit" else "do_executemany"
+    driver = database.engine.dialect
 
     def broken(*_args: object, **_kwargs: object) -> None:
-        raise target.loaded_dbapi.OperationalError("disk full")
+        raise driver.loaded_dbapi.OperationalError("disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(target, name, broken)
+        if moment == "commit":
+            patch.setattr(driver, "do_commit", broken)
+        else:
+            patch.setattr(statements.COUNT, "each", broken)
         refused = ledger.answer([asking.tell("d", results(made, set(ARMS))), asking.ask("new")])
     assert [type(answer) for answer in refused] == [UnavailableError] * 2
     assert np.array_equal(stored(database), before)

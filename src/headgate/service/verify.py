@@ -122,24 +122,28 @@ def _log(connection: Connection, allocator_id: int) -> Iterator[tuple[Decided, l
     decisions, reports = schema.decisions, schema.reports
     start = 0
     while True:
-        page = connection.execute(
-            select(decisions)
-            .where(decisions.c.allocator_id == allocator_id, decisions.c.round >= start)
-            .order_by(decisions.c.round)
-            .limit(_CHUNK)
-        ).all()
+        page = (
+            connection.execute(
+                select(decisions)
+                .where(decisions.c.allocator_id == allocator_id, decisions.c.round >= start)
+                .order_by(decisions.c.round)
+                .limit(_CHUNK)
+            )
+            .mappings()
+            .all()
+        )
         if not page:
             return
         heard = connection.execute(
             select(reports)
             .where(reports.c.allocator_id == allocator_id)
-            .where(reports.c.round.between(page[0].round, page[-1].round))
+            .where(reports.c.round.between(page[0]["round"], page[-1]["round"]))
             .order_by(reports.c.round, reports.c.part)
         ).all()
         parts = {turn: list(group) for turn, group in groupby(heard, key=lambda report: int(report.round))}
         for row in page:
-            yield Decided.of_row(row), parts.get(row.round, [])
-        start = page[-1].round + 1
+            yield Decided.of_row(row), parts.get(row["round"], [])
+        start = page[-1]["round"] + 1
 
 
 def _follow(replay: _Replay, decided: Decided, reports: list[Row[Any]]) -> None:

@@ -152,20 +152,20 @@ def history(connection: Connection, name: str, before: int | None, limit: int) -
     query = select(table).where(table.c.allocator_id == row["id"])
     if before is not None:
         query = query.where(table.c.round < before)
-    rows = connection.execute(query.order_by(table.c.round.desc()).limit(limit)).all()
-    heard = _heard(connection, row["id"], [r.round for r in rows])
-    items = [_item(r, heard.get(r.round, Heard())) for r in rows]
-    return History(items=items, next_before=rows[-1].round if len(rows) == limit else None)
+    rows = connection.execute(query.order_by(table.c.round.desc()).limit(limit)).mappings().all()
+    heard = _heard(connection, row["id"], [r["round"] for r in rows])
+    items = [_item(r, heard.get(r["round"], Heard())) for r in rows]
+    return History(items=items, next_before=rows[-1]["round"] if len(rows) == limit else None)
 
 
 def decision(connection: Connection, decision_id: str) -> HistoryItem:
     """Return one decision with what was heard of it."""
     table = schema.decisions
-    row = connection.execute(select(table).where(table.c.id == decision_id)).first()
+    row = connection.execute(select(table).where(table.c.id == decision_id)).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no decision {decision_id!r}")
-    heard = _heard(connection, row.allocator_id, [row.round])
-    return _item(row, heard.get(row.round, Heard()))
+    heard = _heard(connection, row["allocator_id"], [row["round"]])
+    return _item(row, heard.get(row["round"], Heard()))
 
 
 def _heard(connection: Connection, allocator_id: int, rounds: list[int]) -> dict[int, Heard]:
@@ -181,12 +181,12 @@ def _heard(connection: Connection, allocator_id: int, rounds: list[int]) -> dict
     return heard
 
 
-def _item(row: Any, heard: Heard) -> HistoryItem:
+def _item(row: RowMapping, heard: Heard) -> HistoryItem:
     decided = Decided.of_row(row)
     return HistoryItem(
-        round=row.round,
-        decision=Decision.model_validate_json(row.answer),
-        context=json.loads(row.request).get("context"),
+        round=row["round"],
+        decision=Decision.model_validate_json(row["answer"]),
+        context=json.loads(row["request"]).get("context"),
         spent=heard.spent,
         results={
             arm: Result(success=threshold is not None, threshold=threshold) for arm, threshold in heard.results.items()

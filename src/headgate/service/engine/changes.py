@@ -12,10 +12,9 @@ from headgate.kernels.record import BINS, COUNT, OCTAVES, PER_OCTAVE, SUM, UNITS
 from headgate.service import clock
 from headgate.service.bodies import EvidenceBody, ImportAnswer
 from headgate.service.engine.learner import Learner
-from headgate.service.engine.transaction import add_cells
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError
 from headgate.service.spec import MOST_ARMS, AllocatorSpec, ArmSpec, build_policy, check, resolved_arms
-from headgate.service.store import schema
+from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
 
 KINDS = ("failed", "played", "seen")
@@ -115,7 +114,7 @@ def import_evidence(connection: Connection, actor: str, name: str, key: str, bod
     learner.add(evidence_bins(body, learner.names, learner.spec.max_budget))
     cells = learner.settle()
     if cells:
-        connection.execute(add_cells(connection), cells)
+        statements.ADD.each(connection, cells)
     connection.execute(insert(table).values(allocator_id=row["id"], id=key, evidence=text, imported_at=clock.now()))
     connection.execute(update(schema.allocators).where(schema.allocators.c.id == row["id"]).values(seq=learner.seq))
     note(connection, actor, "import evidence", name, {"import": key, "trials": trials})

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Self
-
-from sqlalchemy import Row
+from typing import Self
 
 from headgate.service import clock
 from headgate.service.faults import RefusedError
+from headgate.service.store import schema
 
 
 @dataclass(slots=True)
@@ -42,17 +41,17 @@ class Decided:
     budget: float | None
 
     @classmethod
-    def of_row(cls, row: Row[Any]) -> Self:
+    def of_row(cls, row: schema.Fields) -> Self:
         """Read a decision from its row."""
-        answer = json.loads(row.answer)
+        answer = json.loads(row["answer"])
         steps = answer["schedule"]
         return cls(
-            id=row.id,
-            allocator_id=row.allocator_id,
-            round=row.round,
-            request=row.request,
-            answer=row.answer,
-            expires_at=row.expires_at,
+            id=row["id"],
+            allocator_id=row["allocator_id"],
+            round=row["round"],
+            request=row["request"],
+            answer=row["answer"],
+            expires_at=row["expires_at"],
             allocation=answer["allocation"],
             steps=None if steps is None else [(step["arm"], step["amount"]) for step in steps],
             budget=answer["budget"],

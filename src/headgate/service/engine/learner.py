@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, select
 
 from headgate.evidence import Evidence
 from headgate.kernels.record import BINS, COUNT, SUM, record
@@ -27,7 +27,7 @@ class Learner:
     caller has locked. What is applied in a transaction that then fails leaves it wrong: throw it away.
     """
 
-    def __init__(self, connection: Connection, row: RowMapping) -> None:
+    def __init__(self, connection: Connection, row: schema.Fields) -> None:
         self.id: int = row["id"]
         self.name: str = row["name"]
         self.spec = AllocatorSpec.model_validate_json(row["spec"])
@@ -35,7 +35,7 @@ class Learner:
         self.config = self.seq = -1
         self.catch_up(connection, row)
 
-    def catch_up(self, connection: Connection, row: RowMapping) -> None:
+    def catch_up(self, connection: Connection, row: schema.Fields) -> None:
         """Take over what other workers have changed since."""
         if row["config"] != self.config:
             self._configure(connection, row)
@@ -53,7 +53,7 @@ class Learner:
             self.seq = row["seq"]
             self._share()
 
-    def _configure(self, connection: Connection, row: RowMapping) -> None:
+    def _configure(self, connection: Connection, row: schema.Fields) -> None:
         arms = connection.execute(
             select(schema.arms).where(schema.arms.c.allocator_id == self.id).order_by(schema.arms.c.position)
         ).all()

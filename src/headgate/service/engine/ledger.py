@@ -6,8 +6,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, RowMapping, select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, select
 
 from headgate.errors import InputError, UnsupportedError
 from headgate.service.engine.decided import Decided
@@ -16,7 +15,7 @@ from headgate.service.engine.requests import Change, Request
 from headgate.service.engine.transaction import Transaction
 from headgate.service.faults import ServiceError, UnavailableError
 from headgate.service.store import Database, schema
-from headgate.service.store.database import FAILURES, unavailable
+from headgate.service.store.database import unavailable
 
 T = TypeVar("T")
 Wait = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -48,14 +47,14 @@ class Ledger:
             found: list[Any] = await wait(lambda: self.answer(requests))
             return found
         try:
-            connection = await wait(self.database.begin)
+            connection = self.database.begin_at_once() or await wait(self.database.begin)
         except UnavailableError as refused:
             return [refused] * len(requests)
         try:
             transaction = Transaction(connection, self)
             answers = transaction.run(batch)
             await wait(connection.commit)
-        except FAILURES as cause:
+        except self.database.failures as cause:
             self.forget()
             return [unavailable(cause)] * len(requests)
         except BaseException:
@@ -95,7 +94,7 @@ class Ledger:
                     return work(connection)
             except Exception as error:
                 self.forget()
-                if not isinstance(error.__cause__, IntegrityError) or last == _TRIES - 1:
+                if not self.database.is_clash(error.__cause__) or last == _TRIES - 1:
                     raise
         raise AssertionError  # the last try returns or raises
 
@@ -121,7 +120,7 @@ class Ledger:
                 self._ids[name] = key
         return {name: self._ids[name] for name in wanted if name in self._ids}
 
-    def learner(self, connection: Connection, row: RowMapping) -> Learner:
+    def learner(self, connection: Connection, row: schema.Fields) -> Learner:
         """Return the learner of a locked allocator, caught up."""
         found = self._learners.get(row["id"])
         if found is None:

@@ -8,8 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Insert, RowMapping, bindparam, delete, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection
 
 from headgate.errors import InputError, UnsupportedError
 from headgate.service import clock
@@ -18,15 +17,12 @@ from headgate.service.engine.decided import Decided, Heard, answer_text
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.requests import Decide, Report, Reported
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError, ServiceError
-from headgate.service.store import schema
+from headgate.service.store import schema, statements
 
 if TYPE_CHECKING:
     from headgate.service.engine.ledger import Ledger
 
 UNITS = 2.0**20  # of max_budget: budgets are added up in whole units, so that the sums are exact
-_COUNTERS = (
-    "seq", "decisions", "complete", "reward", "budget_units", "given_units", "late", "duplicates", "contradictions",
-)  # fmt: skip
 
 
 class Transaction:
@@ -84,15 +80,15 @@ class Transaction:
             else:
                 known[key] = found
         if missing:
-            for row in self.connection.execute(_FIND, {"ids": missing}):
-                known[row.id] = Decided.of_row(row)
+            for row in statements.FIND.rows(self.connection, ids=missing):
+                known[row["id"]] = Decided.of_row(row)
         return known
 
     def _lock(self, ids: set[int]) -> None:
         """Lock the allocators, always in one order, and catch up with what others did to them."""
         if not ids:
             return
-        for row in self.connection.execute(_LOCK, {"ids": list(ids)}).mappings().all():
+        for row in statements.LOCK.rows(self.connection, ids=list(ids)):
             self.learners[row["id"]] = self.ledger.learner(self.connection, row)
             self._counters[row["id"]] = _start(row)
 
@@ -104,9 +100,9 @@ class Transaction:
             rounds[decided.allocator_id][decided.round] = decided.id
             heard[decided.id] = Heard()
         for allocator_id, wanted in rounds.items():
-            rows = self.connection.execute(_HEARD, {"a": allocator_id, "rounds": list(wanted)})
-            for turn, results, spent in rows:
-                heard[wanted[turn]].add(json.loads(results), spent)
+            rows = statements.HEARD.rows(self.connection, allocator=allocator_id, rounds=list(wanted))
+            for row in rows:
+                heard[wanted[row["round"]]].add(json.loads(row["results"]), row["spent"])
         return heard
 
     # -- reports -----------------------------------------------------------------------------------------------------
@@ -169,7 +165,7 @@ class Transaction:
             cells += learner.settle()
             self._counters[learner.id]["seq"] = learner.seq
         if cells:
-            self.connection.execute(add_cells(self.connection), cells)
+            statements.ADD.each(self.connection, cells)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
 
@@ -216,69 +212,19 @@ class Transaction:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        for table, rows in (
-            (schema.decisions, self._decisions),
-            (schema.reports, self._reports),
-            (schema.waiting, self._waiting),
+        for statement, rows in (
+            (statements.DECIDED, self._decisions),
+            (statements.REPORTED, self._reports),
+            (statements.WAIT, self._waiting),
+            (statements.DONE, self._done),
+            (statements.COUNT, [{"key": key, **values} for key, values in self._counters.items()]),
         ):
             if rows:
-                self.connection.execute(_INSERT[table], rows)
-        if self._done:
-            self.connection.execute(_DONE, self._done)
-        if self._counters:
-            self.connection.execute(_COUNT, [{"key": key, **values} for key, values in self._counters.items()])
+                statement.each(self.connection, rows)
 
 
-# Statements are made once: SQLAlchemy then finds their compiled form at once.
-_FIND = select(schema.decisions).where(schema.decisions.c.id.in_(bindparam("ids", expanding=True)))
-_LOCK = (
-    select(schema.allocators)
-    .where(schema.allocators.c.id.in_(bindparam("ids", expanding=True)))
-    .order_by(schema.allocators.c.id)
-    .with_for_update()
-)
-_HEARD = (
-    select(schema.reports.c.round, schema.reports.c.results, schema.reports.c.spent)
-    .where(schema.reports.c.allocator_id == bindparam("a"))
-    .where(schema.reports.c.round.in_(bindparam("rounds", expanding=True)))
-    .order_by(schema.reports.c.part)
-)
-_INSERT = {table: insert(table) for table in (schema.decisions, schema.reports, schema.waiting)}
-_DONE = delete(schema.waiting).where(
-    schema.waiting.c.allocator_id == bindparam("a"), schema.waiting.c.round == bindparam("r")
-)
-_COUNT = (
-    update(schema.allocators)
-    .where(schema.allocators.c.id == bindparam("key"))
-    .values({name: bindparam(name) for name in _COUNTERS})
-)
-
-
-def _add_to(insertion: postgresql.Insert | sqlite.Insert) -> Insert:
-    table = schema.evidence.c
-    return insertion.on_conflict_do_update(
-        index_elements=[table.allocator_id, table.position, table.kind, table.bin],
-        set_={
-            "number": table.number + insertion.excluded.number,
-            "total": table.total + insertion.excluded.total,
-            "seq": insertion.excluded.seq,
-        },
-    )
-
-
-_ADD = {
-    "sqlite": _add_to(sqlite.insert(schema.evidence)),
-    "postgresql": _add_to(postgresql.insert(schema.evidence)),
-}
-
-
-def add_cells(connection: Connection) -> Insert:
-    """Return the statement that adds cells to the evidence."""
-    return _ADD[connection.dialect.name]
-
-
-def _start(row: RowMapping) -> dict[str, int]:
-    return {name: row[name] for name in _COUNTERS}
+def _start(row: schema.Fields) -> dict[str, int]:
+    return {name: row[name] for name in statements.COUNTERS}
 
 
 def _silence(request: Report, decided: Decided, before: Heard) -> Report:

@@ -25,8 +25,8 @@ class Writer:
     """The only user of its ledger, in one event loop.
 
     Waiting for the database happens in a thread, so that the loop goes on taking requests meanwhile. On SQLite only
-    the lock and the commit wait; the rest is work for the processor, and is done in the loop: two Python threads that
-    both have work to do only hinder each other.
+    the commit waits, and the lock where another process has it. The rest is work for the processor, and is done in the
+    loop: two Python threads that both have work to do only hinder each other.
     """
 
     def __init__(self, ledger: Ledger) -> None:

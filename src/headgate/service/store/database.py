@@ -10,14 +10,13 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from headgate.errors import InputError
 from headgate.service.faults import UnavailableError
 
 T = TypeVar("T")
-FAILURES = (DBAPIError, PoolTimeoutError)
 _CONNECT_SECONDS = 3
 _BUSY_SECONDS = 10.0
 _MIGRATION_LOCK = 0x68656164  # any number that every process of ours takes
@@ -34,13 +33,22 @@ class Database:
         """Whether it is one file here, written by one transaction at a time."""
         return self.engine.dialect.name == "sqlite"
 
+    @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        """What is raised by a database that cannot be used, with or without SQLAlchemy in between."""
+        return DBAPIError, PoolTimeoutError, self.engine.dialect.loaded_dbapi.Error
+
+    def is_clash(self, error: BaseException | None) -> bool:
+        """Whether an error says that another has written the same key."""
+        return isinstance(error, IntegrityError | self.engine.dialect.loaded_dbapi.IntegrityError)
+
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Commit at the end, or roll back; a database that cannot be used is an `UnavailableError`."""
         try:
             with self.engine.begin() as connection:
                 yield connection
-        except FAILURES as cause:
+        except self.failures as cause:
             raise unavailable(cause) from cause
 
     def begin(self) -> Connection:
@@ -49,10 +57,27 @@ class Database:
         try:
             connection = self.engine.connect()
             connection.begin()
-        except FAILURES as cause:
+        except self.failures as cause:
             if connection is not None:
                 connection.close()
             raise unavailable(cause) from cause
+        return connection
+
+    def begin_at_once(self) -> Connection | None:
+        """As `begin`, on SQLite, without ever waiting; None if someone else is writing, or whatever else is wrong."""
+        try:
+            connection = self.engine.connect()
+        except self.failures:
+            return None
+        driver: Any = connection.connection.driver_connection
+        driver.execute("PRAGMA busy_timeout=0")
+        try:
+            connection.begin()
+        except self.failures:
+            connection.close()
+            return None
+        finally:
+            driver.execute(f"PRAGMA busy_timeout={round(_BUSY_SECONDS * 1000)}")
         return connection
 
     def look(self, read: Callable[[Connection], T]) -> T:
@@ -61,7 +86,7 @@ class Database:
         try:
             with self.engine.connect().execution_options(**options) as connection:
                 return read(connection)
-        except FAILURES as cause:
+        except self.failures as cause:
             raise unavailable(cause) from cause
 
     def close(self) -> None:
@@ -76,7 +101,7 @@ def open_database(url: str, *, migrate: bool = True) -> Database:
     try:
         if migrate:
             _migrate(database)
-    except FAILURES as cause:
+    except database.failures as cause:
         database.close()
         raise UnavailableError(f"cannot open {place.render_as_string()}: {reason(cause)}") from cause
     return database
@@ -87,12 +112,12 @@ def without_password(url: str) -> str:
     return make_url(url).render_as_string(hide_password=True)
 
 
-def unavailable(error: SQLAlchemyError) -> UnavailableError:
+def unavailable(error: Exception) -> UnavailableError:
     """Return the error that users see."""
     return UnavailableError(f"the database cannot be used now: {reason(error)}")
 
 
-def reason(error: SQLAlchemyError) -> str:
+def reason(error: Exception) -> str:
     """Return the driver's first line, without the statement and its values."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return (str(cause).strip() or type(cause).__name__).splitlines()[0]
@@ -121,7 +146,9 @@ def _engine(place: URL) -> Engine:
             pool_timeout=5.0,
             connect_args={"connect_timeout": _CONNECT_SECONDS},
         )
-    engine = create_engine(place, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, pool_size=10)
+    engine = create_engine(
+        place, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, pool_size=10, max_overflow=-1
+    )
 
     @event.listens_for(engine, "connect")
     def settings(connection: Any, _record: Any) -> None:

@@ -6,6 +6,9 @@ are its parts. Times are microseconds since 1970, amounts of evidence whole unit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -17,12 +20,16 @@ from sqlalchemy import (
     Integer,
     MetaData,
     PrimaryKeyConstraint,
+    RowMapping,
     SmallInteger,
     String,
     Table,
     Text,
     UniqueConstraint,
 )
+
+Fields = Mapping[str, Any] | RowMapping
+"""A row, by column."""
 
 metadata = MetaData(
     naming_convention={

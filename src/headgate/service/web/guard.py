@@ -81,7 +81,7 @@ class Guard:
 
     def _too_large(self, headers: Headers) -> ASGIApp | None:
         size = headers.get("content-length", "0")
-        if size.isdigit() and int(size) <= self._most:
+        if size.isascii() and size.isdigit() and int(size) <= self._most:
             return None
         return errors.answer(413, f"a body may have at most {self._most} bytes, got {size[:30]}")
 
