@@ -10,14 +10,15 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+N = TypeVar("N", int, float)
 LONG = os.environ.get("SOAK") == "long"
 
 
-def short_or_long(short: int, long: int) -> int:
+def short_or_long(short: N, long: N) -> N:
     """Return how many, in this form."""
     return long if LONG else short
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -31,6 +32,7 @@ MOST_ARMS = 100
 _GROWTH = 1.02
 _SECONDS = ((1_000, 1.0), (float("inf"), 5.0))  # the least time between two, up to so many complete decisions
 _PAUSE = 0.5
+_BUSY, _REST = 1_000, 300.0  # beyond so many decisions, rest so many times as long as one took: requests come first
 _log = logging.getLogger("headgate.service")
 
 ArmThen = tuple[float, float, float, float, float, float | None, float]
@@ -147,8 +149,11 @@ async def keep_due(service: Service, known: dict[int, tuple[int, int]]) -> None:
         if not due(complete, clock.now(), *known[key]):
             continue
         try:
+            began = time.perf_counter()
             snapshot = await service.look(partial(take, name=name))
+            rest = _REST * (time.perf_counter() - began) if complete > _BUSY else 0.0
             await service.writer.ask(Change(partial(keep, name=name, snapshot=snapshot)))
+            known[key] = (snapshot.complete, snapshot.taken_at + round(rest * 1e6))
         except UnavailableError:
             raise
         except Exception:  # noqa: BLE001  # the other allocators shall have theirs
