@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 import headgate as hg
 from headgate.calibration.calibrate import Calibration, calibrate
-from headgate.errors import ParameterError
+from headgate.errors import InputError, ParameterError
 
 from .logs import censored, log_of, observed
 
@@ -115,6 +116,53 @@ def test_every_kind_is_written(whole: bool, tmp_path: Path) -> None:
     page = found.write(tmp_path)
     assert "no success in 400 rows" in page.read_text(encoding="utf-8")
     assert hg.load_problem(tmp_path / "problem.toml").activation[2] == 0.0
+
+
+def test_the_problem_says_how_it_came_about(tmp_path: Path) -> None:
+    log = log_of(censored(hg.Weibull(1.5), 0.5, 0.1, 400, 0, arms=3), "censored")
+    how = {"columns": {"arm": "item"}, "where": {"year": "2020"}, "limit": 90.0}
+    log = replace(log, reading=replace(log.reading, how=how), rows=replace(log.rows, resolution=2.0**-7))
+    found = calibrate(log, law="weibull", select=2, level=0.8, bootstrap=0)
+    found.write(tmp_path)
+    told = hg.load_problem(tmp_path / "problem.toml").provenance
+    assert told["headgate"] == hg.__version__
+    assert told["reading"] == how
+    assert told["level"] == 0.8
+    assert told["left_out"] == list(found.left_out)
+    assert told["rounded_to"] == 2.0**-7
+    for fit, entry in zip(found.arms, told["fits"], strict=True):
+        assert entry["rate_interval"] == pytest.approx(fit.rate_interval, rel=1e-5)
+        assert fit.shape_interval is not None
+        assert entry["shape_interval"] == pytest.approx(fit.shape_interval, rel=1e-5)
+
+
+def test_figures_of_a_run_before_are_gone(tmp_path: Path) -> None:
+    log = log_of(censored(hg.Weibull(1.5), 0.5, 0.1, 100, 0, arms=2), "censored", names=("old", "new"))
+    calibrate(log, law="weibull", bootstrap=0).write(tmp_path)
+    (tmp_path / "figures" / "arm-of-mine.png").write_bytes(b"")
+    page = calibrate(log, law="weibull", select=1, by="rows", bootstrap=0).write(tmp_path)
+    written = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert written == ["arm-000-old.png", "arm-of-mine.png", "gains.png", "overview.png"]
+    assert "Rows are taken as independent" in page.read_text(encoding="utf-8")
+
+
+def test_a_log_with_rounds_says_that_rows_are_taken_as_independent(tmp_path: Path) -> None:
+    log = log_of(censored(hg.Weibull(1.5), 0.5, 0.1, 100, 0, arms=2), "censored")
+    log = replace(log, budgets=np.full(100, 30.0))
+    page = calibrate(log, law="weibull", bootstrap=0).write(tmp_path)
+    assert "used for the usual budget, not for the intervals" in page.read_text(encoding="utf-8")
+
+
+def test_thresholds_of_0_are_counted() -> None:
+    rows = censored(hg.Weibull(1.5), 0.8, 0.1, 300, 0)
+    first = np.flatnonzero(rows.success)[:7]
+    threshold = rows.threshold.copy()
+    threshold[first] = 0.0
+    found = calibrate(log_of(replace(rows, threshold=threshold), "censored"), law="weibull", bootstrap=0)
+    assert any(text.startswith("7 thresholds are 0") for text in found.arms[0].warnings)
+    none = replace(rows, threshold=np.where(rows.success, 0.0, np.nan))
+    with pytest.raises(InputError, match="every threshold is 0"):
+        calibrate(log_of(none, "censored"), law="weibull", bootstrap=0)
 
 
 def test_options_are_checked() -> None:

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import headgate as hg
+from headgate.calibration.report.words import interval, shares
 from headgate.cli import main
 from headgate.cli.app import app
 
@@ -90,6 +91,35 @@ def test_json_and_a_mapping_file(table: Path, tmp_path: Path) -> None:
     assert len(data["arms"][0]["aic"]) == 11
 
 
+def test_text_of_the_user_is_not_markup(table: Path, tmp_path: Path) -> None:
+    path = tmp_path / "log[ab].csv"
+    path.write_text(table.read_text(encoding="utf-8"), encoding="utf-8")
+    text = output(path, *COLUMNS, "--units", "[s]", "--law", "beta", "-b", "10:30:10", "--bootstrap", "0")
+    assert "log[ab].csv: 1,202 rows read" in text
+    assert "scale ([s])" in text
+    assert "budget ([s])" in text
+    assert "rate " in text
+    assert [line.split()[0] for line in text.splitlines() if " even " in line] == ["10", "20", "30"]
+
+
+def test_an_arm_without_success_shows_no_scale(tmp_path: Path) -> None:
+    rng, path = np.random.default_rng(0), tmp_path / "log.csv"
+    rows = [f"web,1,{t}" for t in rng.weibull(1.5, 100)] + ["tv,0,"] * 100
+    path.write_text("\n".join(["channel,worked,took", *rows]))
+    given = ["--arm", "channel", "--success", "worked", "--threshold", "took", "--bootstrap", "0"]
+    text = output(path, *given)
+    line = next(line for line in text.splitlines() if line.startswith("tv"))
+    assert line.split() == ["tv", "100", "0.0%", "-", "-", "0.00", "0.00..0.0190", "1"]
+    tv, web = json.loads(output(path, *given, "--json"))["arms"]
+    assert tv["activation_interval"] == pytest.approx([0.0, 0.01896], abs=1e-4)
+    assert web["activation"] == web["activation_interval"][1] == 1.0
+
+
+def test_numbers_have_no_point_at_their_end() -> None:
+    assert interval((100.2, 121.7), dash=True) == "100..122"
+    assert shares((-0.0001, 0.0001), dash=True) == "0.0%..0.0%"
+
+
 def test_help_explains_and_has_examples() -> None:
     text = output("--help")
     for words in ("--trim", "--select", "--format", "answers.csv", "replay"):
@@ -106,6 +136,11 @@ def test_help_explains_and_has_examples() -> None:
         ("LOG COLUMNS --trim 0.1,0.9", "trim needs thresholds that are not censored"),
         ("LOG COLUMNS --law gauss", "law must be one of exponential"),
         ("LOG COLUMNS --budget -3", "budget must be"),
+        ("LOG COLUMNS --budget 3:x", "--budget must be an amount or START:STOP:STEP"),
+        ("LOG COLUMNS --budget 5:1:1", "--budget must be an amount or START:STOP:STEP"),
+        ("LOG COLUMNS --out LOG", "--out must be a folder, got"),
+        ("LOG COLUMNS --where country=xx", "has country = 'xx'"),
+        ("a.parquet.gz --arm a --success b --threshold c", "only text may be in .gz"),
         ("LOG COLUMNS --level 2", "level must be within (0, 1), got 2.0"),
         ("LOG COLUMNS --bootstrap -1", "bootstrap must be a whole number of at least 0, got -1"),
         ("LOG COLUMNS --select 9", "select must be a whole number within 1 and the 2 arms, got 9"),
@@ -125,6 +160,7 @@ def test_what_is_wrong_takes_one_line_and_status_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.parquet.gz").write_bytes(b"")
     given: list[str] = []
     for word in arguments.split():
         given += [str(table)] if word == "LOG" else COLUMNS if word == "COLUMNS" else [word]

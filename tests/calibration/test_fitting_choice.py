@@ -129,3 +129,14 @@ def test_an_activation_of_1_has_an_interval() -> None:
     assert found.activation > 0.9
     assert 0.8 < low < 1.0
     assert high > 0.999
+
+
+@pytest.mark.parametrize(("won", "end"), [(False, 0.0), (True, 1.0)])
+def test_the_interval_of_a_share_of_0_or_1_has_the_share_in_it(won: bool, end: float) -> None:
+    rows = observed(hg.Problem(hg.Weibull(1.5), [0.5], [0.1]), 50, 0)
+    rows = Rows(rows.arm, rows.allocation, np.full(50, won), rows.threshold, rows.count)
+    (found,) = fits(rows, "all", law="weibull")
+    low, high = found.activation_interval
+    assert found.activation == end
+    assert end in (low, high)
+    assert 0.03 < high - low < 0.06  # Jeffreys' other end, at 2.7 / 2 n or so

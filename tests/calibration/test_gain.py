@@ -148,6 +148,26 @@ def test_what_cannot_be_replayed_is_said() -> None:
     assert np.isfinite(gain.model_gain)
 
 
+def test_an_arm_with_fewer_than_20_rows_is_not_replayed() -> None:
+    rows = played(LEAST - 1, 0)
+    assert np.isnan(replay(rows, 4, np.full(4, 6.0))).all()
+    assert np.isnan(replay(stopped(rows), 4, np.full(4, 6.0), stopped=True)).all()
+    log = log_of(observed(TRUTH, LEAST - 1, 0), "observed")
+    found = calibrate(log, law="weibull", budgets=[80.0], bootstrap=10)
+    assert np.isnan(found.gains[0].replay_gain)
+    assert found.replay_error == {}
+
+
+def test_a_gain_of_nothing_over_nothing_is_none() -> None:
+    rows = played(100, 0)
+    none = Rows(rows.arm, rows.allocation, np.zeros(400, dtype=np.bool_), np.full(400, np.nan), rows.count)
+    gain = calibrate(log_of(none, "censored"), budgets=[40.0], bootstrap=0).gains[0]
+    assert np.isnan(gain.model_gain)
+    assert np.isnan(gain.replay_gain)
+    assert gain.replayed
+    assert not gain.beyond
+
+
 def test_successes_alone_predict_better_where_they_are_faster() -> None:
     rows = observed(TRUTH, 3000, 0)
     slow = np.where(rows.success, rows.threshold, 1.5 * rows.threshold)

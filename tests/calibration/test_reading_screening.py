@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,38 @@ def test_a_log_of_only_bad_rows_is_an_error_that_says_the_counts(tmp_path: Path)
         InputError, match=r"none of the 3 rows of .* can be used: arm missing: 2; threshold negative: 1"
     ):
         read_log(path, MAPPING)
+
+
+def test_where_compares_numbers_as_numbers(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(
+        {"arm": ["a", "b"], "won": [1, 1], "time": [2.0, 3.0], "grp": [1.0, 2.0], "new": [True, False]}
+    )
+    path = tmp_path / "log.parquet"
+    table.to_parquet(path)
+    for where in ({"grp": "1"}, {"grp": "1.0"}, {"new": "True"}, {"arm": "a"}):
+        log = read_log(path, Mapping(arm="arm", success="won", threshold="time", where=where))
+        assert log.names == ("a",)
+    for where, said in (({"grp": "3"}, "grp = '3'"), ({"grp": "x"}, "grp = 'x'"), ({"arm": "zzz"}, "arm = 'zzz'")):
+        with pytest.raises(InputError, match=f"no row of .* has {said}"):
+            read_log(path, Mapping(arm="arm", success="won", threshold="time", where=where))
+
+
+def test_a_log_without_any_success_says_so_and_what_was_dropped(tmp_path: Path) -> None:
+    mapping = Mapping(arm="arm", success="won", threshold="time", kind="complete")
+    path = log_of(tmp_path, [("a", "0", "", ""), ("a", "1", "x", "")])
+    with pytest.raises(InputError, match=r"nothing succeeded.*\(dropped: threshold is not a number: 1\)"):
+        read_log(path, mapping)
+    path = log_of(tmp_path, [("a", "1", "0", ""), ("a", "0", "", "")])
+    with pytest.raises(InputError, match="every threshold of a success is 0"):
+        read_log(path, mapping)
+
+
+def test_how_it_was_read_is_kept(tmp_path: Path) -> None:
+    mapping = replace(MAPPING, where={"arm": "a"}, round="arm")
+    log = read_log(log_of(tmp_path, [GOOD]), mapping)
+    columns = {"arm": "arm", "success": "won", "threshold": "time", "allocation": "given", "round": "arm"}
+    assert log.reading.how == {"columns": columns, "limit": 100.0, "where": {"arm": "a"}}
 
 
 def test_all_kinds_at_once_add_up(tmp_path: Path) -> None:

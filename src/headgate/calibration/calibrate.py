@@ -14,17 +14,13 @@ from headgate.calibration.fitting import ArmFit, Basis, Times, basis_of, best_ar
 from headgate.calibration.fitting.points import quantiles
 from headgate.calibration.gain import Curves, Gain, curves, gains, usual_budgets
 from headgate.calibration.log import Log, Reading
+from headgate.calibration.provenance import LIKELIHOOD, problem_of
 from headgate.calibration.replay import Seen
 from headgate.errors import ParameterError
 from headgate.evidence import Evidence
 from headgate.laws import Floats
 from headgate.problem import Problem
 
-LIKELIHOOD: Mapping[Basis, str] = {
-    "censored": "cure model: failures are censored at what they were given",
-    "all": "law fitted to the thresholds of all rows, failures too; activation: share of successes",
-    "successes": "law fitted to the thresholds of successes; activation: share of successes",
-}
 _GRID = 49
 
 Told = Callable[[str, int, int], None]
@@ -141,7 +137,7 @@ def calibrate(
         left_out = tuple(name for arm, name in enumerate(log.names) if arm not in kept)
         log, fits = only_arms(log, kept), [fits[arm] for arm in kept]
     fits = [replace(fit, warnings=cautions(fit, log, arm)) for arm, fit in enumerate(fits)]
-    problem = _problem(log, fits, basis, trim)
+    problem = problem_of(log, fits, basis, trim=trim, level=level, left_out=left_out)
     wanted = tuple(budgets) if budgets else usual_budgets(log)
     found = gains(
         log, fits, problem, wanted, level=level, bootstrap=bootstrap, seed=seed,
@@ -173,46 +169,6 @@ def only_arms(log: Log, arms: np.typing.NDArray[np.int64]) -> Log:
     return replace(log, names=tuple(log.names[arm] for arm in arms), rows=rows, evidence=evidence)
 
 
-def _problem(log: Log, fits: Sequence[ArmFit], basis: Basis, trim: tuple[float, float] | None) -> Problem:
-    quality = [
-        {
-            "name": fit.name,
-            "rows": fit.rows,
-            "successes": fit.successes,
-            "activation_interval": list(fit.activation_interval),
-            **{
-                key: float(value)
-                for key, value in (
-                    ("ks", fit.ks),
-                    ("p_value", fit.goodness.p_value),
-                    ("aic", fit.aic.get(fit.law.name)),
-                )
-                if value is not None and np.isfinite(value)
-            },
-            **({"warnings": list(fit.warnings)} if fit.warnings else {}),
-        }
-        for fit in fits
-    ]
-    provenance = {
-        "source": log.reading.source,
-        "counted": log.reading.counted,
-        "read": log.reading.read,
-        "used": log.reading.used,
-        "dropped": dict(log.reading.dropped),
-        "likelihood": LIKELIHOOD[basis],
-        **({"trimmed_to_quantiles": list(trim)} if trim is not None else {}),
-        "fits": quality,
-    }
-    return Problem(
-        [fit.law for fit in fits],
-        [fit.activation for fit in fits],
-        [fit.rate for fit in fits],
-        log.names,
-        units=log.units,
-        provenance=provenance,
-    )
-
-
 def _replay_errors(
     log: Log, fits: Sequence[ArmFit], basis: Basis, trim: tuple[float, float] | None
 ) -> dict[Times, float]:
@@ -229,6 +185,8 @@ def _replay_errors(
             grid: Floats = quantiles(seen.threshold, seen.weights, tuple(np.linspace(0.0, 0.98, _GRID)))
             other = fit if same else fit_arms(points.only([arm]), [fit.name], law=fit.law.name, whole=log.whole)[0]
             curve = other.activation * other.law.cdf(grid, other.rate)
-            apart.append(np.mean(np.abs(curve - seen.replay(grid))))
-        found[times] = float(np.mean(apart))
+            far = np.abs(curve - seen.replay(grid))
+            apart += [np.mean(far[np.isfinite(far)])] if np.isfinite(far).any() else []
+        if apart:
+            found[times] = float(np.mean(apart))
     return found

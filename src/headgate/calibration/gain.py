@@ -63,6 +63,11 @@ class Gain:
     beyond: tuple[str, ...]
     """The arms whose best allocation is more than the log can replay."""
 
+    @property
+    def replayed(self) -> bool:
+        """Whether the log can tell what the even and the best allocation bring, be it nothing."""
+        return not (np.isnan(self.even.replay) or np.isnan(self.best.replay))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,8 @@ class Reading:
     """How many were not used, by the reason in words."""
     counted: str = "rows"
     """What the numbers count, in the plural: rows, impressions, ..."""
+    how: Mapping[str, Any] = field(default_factory=dict)
+    """How they were read: the format or the columns, and whatever else was asked for; only what TOML can hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,9 +44,8 @@ class Seen(NamedTuple):
     def replay(self, amounts: Floats) -> Floats:
         """Return the share of successes at each amount, (..., amounts): 0 at 0, NaN where it cannot be known."""
         amounts = np.asarray(amounts, dtype=np.float64)
-        least = np.minimum(self.least, np.sum(self.weights, axis=-1, keepdims=True))
         rows, share = self._stopped(amounts) if self.stopped else self._given(amounts)
-        share = np.where((rows >= least) & (rows > 0.0), share, np.nan)
+        share = np.where(rows >= self.least, share, np.nan)
         return np.where(amounts <= 0.0, 0.0, share)
 
     def _given(self, amounts: Floats) -> tuple[Floats, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from headgate.errors import InputError, ParameterError, UnsupportedError
 if TYPE_CHECKING:
     from headgate.calibration.calibrate import Told
     from headgate.calibration.log import Log
+
+_BUDGETS = 200
 
 
 class LogFormat(StrEnum):
@@ -45,7 +48,7 @@ class Rank(StrEnum):
 
 def calibrate(
     source: Annotated[
-        str, typer.Argument(metavar="LOG", help="CSV, TSV, Parquet (.gz too), DuckDB file, folder, glob or table.")
+        str, typer.Argument(metavar="LOG", help="CSV or TSV (.gz too), Parquet, DuckDB file, folder, glob or table.")
     ],
     arm: Annotated[str | None, typer.Option(metavar="COLUMN", help="The option that got something.")] = None,
     success: Annotated[str | None, typer.Option(metavar="COLUMN", help="Whether it succeeded.")] = None,
@@ -83,7 +86,13 @@ def calibrate(
     select: Annotated[int | None, typer.Option(metavar="N", help="Keep only the N best arms.")] = None,
     by: Annotated[Rank, typer.Option(help="Best by the smallest KS, or by the most rows.")] = Rank.KS,
     budget: Annotated[
-        list[float] | None, typer.Option("--budget", "-b", help="How much a round has to split; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--budget",
+            "-b",
+            metavar="AMOUNT|START:STOP:STEP",
+            help="How much a round has to split; may be repeated, or a range: 100:500:50.",
+        ),
     ] = None,
     bootstrap: Annotated[int, typer.Option(help="Resamples for the intervals of gains; 0: none.")] = 200,
     level: Annotated[float, typer.Option(help="Coverage of intervals.")] = 0.9,
@@ -116,14 +125,15 @@ def calibrate(
 
     if out is not None:
         import_figures()
-    quantiles = read_trim(trim)
+        check_folder(out)
+    quantiles, budgets = read_trim(trim), read_budgets(budget)
     columns = {"arm": arm, "success": success, "threshold": threshold, "allocation": allocation, "units": units}
     more = {"round": round_column, "whole": True if whole else None, "where": read_where(where), "limit": limit}
     with _progress() as told:
         log = read(source, log_format, mapping, columns | more, engine, told)
         with terminal.compiling():
             found = fit(
-                log, law=law, times=times.value, trim=quantiles, select=select, by=by.value, budgets=budget,
+                log, law=law, times=times.value, trim=quantiles, select=select, by=by.value, budgets=budgets,
                 level=level, bootstrap=bootstrap, seed=seed, told=told,
             )  # fmt: skip
         page = None
@@ -137,6 +147,17 @@ def calibrate(
     if page is not None and out is not None:
         for what, path in (("page", page), ("problem", out / "problem.toml"), ("figures", out / "figures")):
             typer.echo(f"{what:9} {path}")
+
+
+def check_folder(out: Path) -> None:
+    """Say that results cannot be written before the work, not after it."""
+    for place in (out, *out.parents):
+        if place.exists():
+            if not place.is_dir():
+                raise InputError(f"--out must be a folder, got {out}: {place} is a file")
+            if not os.access(place, os.W_OK):
+                raise InputError(f"--out must be a folder that can be written to, got {out}")
+            return
 
 
 def import_figures() -> None:
@@ -198,6 +219,32 @@ def read_trim(text: str | None) -> tuple[float, float] | None:
     except ValueError:
         raise ParameterError(f"--trim must be LOW,HIGH, such as 0.025,0.975, got {text!r}") from None
     return low, high
+
+
+def read_budgets(given: list[str] | None) -> list[float] | None:
+    """Read amounts and START:STOP:STEP ranges, which include where they stop.
+
+    >>> read_budgets(["100:200:50", "7.5"])
+    [100.0, 150.0, 200.0, 7.5]
+    """
+    if not given:
+        return None
+    found: list[float] = []
+    for text in given:
+        try:
+            numbers = [float(part) for part in text.split(":")]
+        except ValueError:
+            numbers = []
+        if len(numbers) == 1:
+            found += numbers
+        elif len(numbers) == 3 and 0.0 < numbers[0] <= numbers[1] < float("inf") and numbers[2] > 0.0:
+            steps = (numbers[1] - numbers[0]) / numbers[2]
+            if steps > _BUDGETS:
+                raise ParameterError(f"--budget must be a range of at most {_BUDGETS} steps, got {text!r}")
+            found += [float(f"{numbers[0] + step * numbers[2]:.12g}") for step in range(int(steps + 1e-9) + 1)]
+        else:
+            raise ParameterError(f"--budget must be an amount or START:STOP:STEP, such as 100:500:50, got {text!r}")
+    return found
 
 
 def read_where(given: list[str] | None) -> dict[str, str] | None:

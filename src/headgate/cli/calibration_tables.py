@@ -25,7 +25,8 @@ def show(found: Calibration) -> None:
     if not console.is_terminal:
         console.width = _WIDTH
     reading = found.reading
-    console.print(f"{reading.source}: {reading.read:,} {reading.counted} read, {reading.used:,} used", soft_wrap=True)
+    read = f"{reading.source}: {reading.read:,} {reading.counted} read, {reading.used:,} used"
+    console.print(Text(read), soft_wrap=True)
     for why, count in reading.dropped.items():
         if count:
             console.print(Text(f"  {count:,} dropped: {why}"), soft_wrap=True)
@@ -46,13 +47,15 @@ def _arms(found: Calibration) -> Table:
         table.add_column(heading, justify="right")
     table.add_column("law")
     for heading in ("shape", f"scale{units}", "p", "KS"):
-        table.add_column(heading, justify="right")
+        table.add_column(Text(heading), justify="right")
     table.add_column("warnings", justify="right")
     for fit in found.arms[:_TOLD_ARMS]:
-        scale, ends = words.size(fit)
+        size = words.size(fit)
+        scale = words.NOTHING if size is None else size[0] + _both(size[1], size[2])
+        law = words.NOTHING if size is None else fit.law.name
         shape = "" if fit.shape is None or fit.shape_interval is None else _both(fit.shape, fit.shape_interval)
         table.add_row(
-            Text(fit.name), f"{fit.rows:,}", f"{fit.share:.1%}", fit.law.name, shape, _both(scale, ends),
+            Text(fit.name), f"{fit.rows:,}", f"{fit.share:.1%}", law, shape, scale,
             _both(fit.activation, fit.activation_interval), "" if fit.ks != fit.ks else f"{fit.ks:.3f}",
             str(len(fit.warnings)) if fit.warnings else "",
         )  # fmt: skip
@@ -60,12 +63,12 @@ def _arms(found: Calibration) -> Table:
 
 
 def _both(value: float, ends: tuple[float, float]) -> str:
-    return f"{value:#.3g} [dim]{words.interval(ends, dash=True)}[/dim]"
+    return f"{words.number(value)} [dim]{words.interval(ends, dash=True)}[/dim]"
 
 
 def _gains(found: Calibration) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column(f"budget{f' ({found.log.units})' if found.log.units else ''}", justify="right")
+    table.add_column(Text(f"budget{f' ({found.log.units})' if found.log.units else ''}"), justify="right")
     table.add_column("allocation")
     for heading in ("by the model", "by replay", "gain, model", "gain, replay", "held out"):
         table.add_column(heading, justify="right")
@@ -78,17 +81,19 @@ def _gains(found: Calibration) -> Table:
                 name,
                 f"{worth.model:.3f}",
                 "?" if worth.replay != worth.replay else f"{worth.replay:.3f}",
-                _gain(gain.model_gain, gain.model_gain_interval) if last else "",
-                _gain(gain.replay_gain, gain.replay_gain_interval) if last else "",
-                words.share(gain.held_out) if last else "",
+                _gain(gain.model_gain, gain.model_gain_interval, known=True) if last else "",
+                _gain(gain.replay_gain, gain.replay_gain_interval, known=gain.replayed) if last else "",
+                _gain(gain.held_out, words.UNKNOWN, known=gain.even.replay == 0.0) if last else "",
                 style="bold" if last else "",
             )
     return table
 
 
-def _gain(value: float, ends: tuple[float, float]) -> str:
+def _gain(value: float, ends: tuple[float, float], *, known: bool) -> str:
+    """A gain with its interval; where both allocations are known to bring nothing, there is none."""
     both = words.shares(ends, dash=True)
-    return words.share(value) + (f" [dim]{both}[/dim]" if both else "")
+    text = words.share(value, words.NOTHING) if known else words.share(value)
+    return text + (f" [dim]{both}[/dim]" if both else "")
 
 
 def _say(console: Console, found: Calibration) -> None:
@@ -102,6 +107,8 @@ def _say(console: Console, found: Calibration) -> None:
         console.print(f"{len(found.left_out)} arms were not selected", soft_wrap=True)
     if len(found.arms) > _TOLD_ARMS:
         console.print(f"{len(found.arms) - _TOLD_ARMS} more arms are on the page and in --json")
+    if found.log.budgets is not None:
+        console.print("rows are taken as independent, rounds or not: intervals of worth may be too narrow")
     for fit in found.arms[:_TOLD_ARMS]:
         if fit.warnings:
             said = f": {'; '.join(fit.warnings)}"

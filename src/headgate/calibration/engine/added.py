@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from headgate.calibration.engine.connection import Engine, Table
@@ -27,15 +27,27 @@ class Added(NamedTuple):
 
 
 def add_up(
-    engine: Engine, rows: Table, kind: Kind, *, whole: bool = False, exact: int = EXACT, rounded: int = ROUNDED
+    engine: Engine,
+    rows: Table,
+    kind: Kind,
+    *,
+    whole: bool = False,
+    exact: int = EXACT,
+    rounded: int = ROUNDED,
+    dropped: Mapping[str, int] | None = None,
 ) -> Added:
     """Add up rows of `arm`, `allocation`, `success` and `threshold`, which are trusted to be clean.
 
     Missing allocations and thresholds are null. Up to `exact` different rows stay as they are; of more, values are
-    rounded so that at most `rounded` or so are left. The evidence is exact in any case.
+    rounded so that at most `rounded` or so are left. The evidence is exact in any case. `dropped` is told where what
+    is left says nothing.
     """
     table, few = condense(engine, rows, whole=whole, exact=exact)
-    known = table.group_by("arm").agg(given=table.allocation.max(), seen=table.threshold.max()).to_pandas()
+    known = (
+        table.group_by("arm")
+        .agg(given=table.allocation.max(), seen=table.threshold.max(), won=table.success.any())
+        .to_pandas()
+    )
     raw = {str(arm): arm for arm in known["arm"].tolist()}
     names = in_order(raw)
     arms = {raw[name]: number for number, name in enumerate(names)}
@@ -43,7 +55,7 @@ def add_up(
         raise InputError(f"the arms must be at most {MOST_ARMS:,} different ones, got {len(names):,}")
     most = float(known[["given", "seen"]].max(axis=None))
     if not most > 0.0:
-        raise InputError("no row tells of an amount above 0, so there is nothing to learn from")
+        raise InputError(_nothing(won=bool(known["won"].any()), dropped=dropped or {}))
     evidence = evidence_of(_played(table, kind, most), arms, most)
     return Added(names, evidence, distinct_rows(engine, table, arms, few=few, most=rounded))
 
@@ -54,6 +66,13 @@ def _played(rows: Table, kind: Kind, most: float) -> Table:
     known = rows.cross_join(ibis.memtable({"most": [most]}))  # as text in SQL it may lose its last bit
     enough = known.allocation.fill_null(known.most)
     return known.mutate(x=ibis.ifelse(known.success, enough, known.threshold) if kind == "observed" else enough)
+
+
+def _nothing(*, won: bool, dropped: Mapping[str, int]) -> str:
+    """Say why there is nothing to learn from."""
+    why = "every threshold of a success is 0" if won else "nothing succeeded, and no row says what it was given"
+    lost = "; ".join(f"{reason}: {count:,}" for reason, count in dropped.items() if count)
+    return f"no row tells of an amount above 0: {why}" + (f" (dropped: {lost})" if lost else "")
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from headgate.calibration.fitting.choose import ArmFit
+from headgate.calibration.fitting.goodness import tied
 from headgate.calibration.fitting.points import quantiles
 from headgate.calibration.log import Log, Rows
 from headgate.calibration.tally import tally
@@ -99,7 +100,45 @@ def cautions(fit: ArmFit, log: Log, arm: int) -> tuple[str, ...]:
     if fit.basis == "censored" and fit.successes:
         said += _allocations(fit, rows, units)
     said += _absurd(rows, fit, units)
+    said += _rounded(rows, fit, units) if not (log.whole or log.rows.resolution) else []
+    zeros = int(rows.count[(rows.threshold == 0.0) & (rows.success | (fit.basis == "all"))].sum())
+    if zeros:
+        said.append(
+            f"{zeros:,} threshold{'s are' if zeros != 1 else ' is'} 0, which no law allows: taken as half of the "
+            "smallest above 0"
+        )
     return tuple(said)
+
+
+def _rounded(rows: Rows, fit: ArmFit, units: str) -> list[str]:
+    """A poor fit that may be due to rounding: rounded to the nearest would do no harm, up or down does."""
+    if fit.fit is None or not fit.goodness.p_value < 0.01 or not tied(fit.points):
+        return []
+    grid = grid_of(rows.threshold[(rows.threshold > 0.0) & (rows.success | (fit.basis == "all"))])
+    if grid is None:
+        return []
+    return [
+        f"times look rounded to multiples of {grid:g}{units}, perhaps up or down: the p-value is of the rounding too; "
+        "counts need --whole"
+    ]
+
+
+def grid_of(values: Floats) -> float | None:
+    """Return the largest of 1, 2, 5, 10, ... or a part of these of which all values are multiples.
+
+    >>> grid_of(np.array([0.5, 3.0, 4.5])), grid_of(np.array([120.0, 60.0, 180.0])), grid_of(np.array([0.1234567, 2.0]))
+    (0.5, 60.0, None)
+    """
+    if not values.size:
+        return None
+    top = float(values.min())
+    powers = 10.0 ** np.arange(np.floor(np.log10(top)) + 1, np.floor(np.log10(top)) - 5, -1)
+    units = sorted({float(f"{power * part:.3g}") for power in powers for part in (1, 2, 5)} | {60.0, 3600.0})
+    for unit in reversed(units):
+        share = values / unit
+        if np.all(np.abs(share - np.round(share)) < 1e-6 + 1e-9 * share) and unit <= top * (1.0 + 1e-9):
+            return unit
+    return None
 
 
 def _allocations(fit: ArmFit, rows: Rows, units: str) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from headgate.calibration.fitting.family import candidates, checked
 from headgate.calibration.fitting.fit import LawFit, fit_law
@@ -121,7 +122,7 @@ def _arm(name: str, fit: LawFit, points: Points, aic: Mapping[str, float], level
     kept = (float(points.low[0]), float(points.high[0]))
     curve = kaplan_meier(points)
     if not points.seen.shape[0]:
-        return _nothing(name, rows, points, curve)
+        return _nothing(name, rows, points, curve, level)
     ends = {key: (float(v[0, 0]), float(v[0, 1])) for key, v in fit.intervals(level).items()}
     identified = bool(fit.identified[0])
     if at_an_end(fit):
@@ -165,14 +166,18 @@ def _wider(ends: dict[str, tuple[float, float]], fit: LawFit, profile: Ends) -> 
     return {**ends, **wider, "activation": profile.activation}
 
 
-def _nothing(name: str, rows: int, points: Points, curve: KaplanMeier) -> ArmFit:
-    """An arm of which no threshold was ever seen: it is taken as never active, which is the likeliest."""
+def _nothing(name: str, rows: int, points: Points, curve: KaplanMeier, level: float) -> ArmFit:
+    """An arm of which no threshold was ever seen: it is taken as never active, which is the likeliest.
+
+    Where rows were cut off it may be slow instead, and its activation anything; else its share of 0 has Jeffreys' end.
+    """
+    most = 1.0 if points.cure else float(special.betaincinv(0.5, rows + 0.5, 0.5 + level / 2.0))
     given = float(points.cut_weight[:, 0] @ points.cut[:, 0]) / max(float(points.cut_weight.sum()), 1.0)
     none = (0.0, float("inf"))
     return ArmFit(
         name=name, rows=rows, successes=0, basis=points.basis, law=Exponential(),
         rate=1.0 / given if given > 0.0 else 1.0, activation=0.0,
-        rate_interval=none, shape_interval=None, activation_interval=(0.0, 1.0),
+        rate_interval=none, shape_interval=None, activation_interval=(0.0, most),
         log_likelihood=0.0, aic={}, goodness=Goodness(np.nan, np.nan, np.nan, 0), curve=curve, kept=none,
         at_boundary=False, identified=False, fit=None, points=points,
     )  # fmt: skip

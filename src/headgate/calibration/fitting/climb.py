@@ -8,6 +8,7 @@ and evidence alone; here the shape is free and nothing pulls it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,25 @@ _NUDGE = 1e-4
 _STEPS = 60
 _LONGEST = 1.5  # a step in log or logit
 
+_SHRINK = 0.7  # a share of arms that is worth copying their points
+
 Objective = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Likelihood:
+    """The log likelihood of each arm as a function of theta."""
+
+    family: Family
+    points: Points
+
+    def __call__(self, theta: Floats) -> Floats:
+        """Return it at theta, (A,)."""
+        return log_likelihood(self.family, self.points, theta)
+
+    def only(self, arms: NDArray[np.int64]) -> Likelihood:
+        """Return that of some of the arms."""
+        return Likelihood(self.family.only(arms), self.points.only(arms))
 
 
 def log_likelihood(family: Family, points: Points, theta: Floats) -> Floats:
@@ -96,45 +115,57 @@ def _nudges(theta: Floats) -> list[Floats]:
 
 
 def climb(
-    f: Objective, theta: Floats, lower: Floats, upper: Floats, worth: NDArray[np.bool_] | None = None
+    f: Likelihood, theta: Floats, lower: Floats, upper: Floats, worth: NDArray[np.bool_] | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Newton's method with step halving, every arm by itself; returns theta, the values and the Hessian.
 
-    Arms that are not `worth` it, without a single success, stay where they are.
-
-    An arm that reaches a bound stays on it while the slope points outwards.
+    Arms that are not `worth` it, without a single success, stay where they are. An arm that reaches a bound stays on it
+    while the slope points outwards. Arms that have arrived are not looked at again: a few are slow, most are not.
     """
     theta = np.clip(theta, lower, upper)
     value = f(theta)
-    bend = np.zeros((*theta.shape, theta.shape[-1]))
     active = np.isfinite(value) if worth is None else np.isfinite(value) & worth
+    arms, near = np.arange(value.size), f
     for _ in range(_STEPS):
-        slope, bend = hessian(f, theta, value)
-        step = _newton(slope, bend, theta, lower, upper)
-        step *= np.minimum(1.0, _LONGEST / np.maximum(np.max(np.abs(step), axis=-1, keepdims=True), 1e-300))
-        scale, pending, before = np.ones(value.shape), active.copy(), value
-        moved = np.zeros(value.shape)
-        for _ in range(25):
-            trial = np.clip(theta + scale[..., None] * step, lower, upper)
-            there = f(trial)
-            better = pending & (there >= value - 1e-12 * np.abs(value))
-            moved = np.where(better, np.max(np.abs(trial - theta), axis=-1), moved)
-            theta, value = np.where(better[..., None], trial, theta), np.where(better, there, value)
-            pending &= ~better
-            if not pending.any():
-                break
-            scale = np.where(pending, 0.5 * scale, scale)
-        with np.errstate(invalid="ignore"):
-            active &= (moved > 1e-6) & (
-                value - before > 1e-9 + 1e-13 * np.abs(value)
-            )  # a ridge is not walked to its end
         if not active.any():
             break
+        if np.count_nonzero(active[arms]) < _SHRINK * arms.size:
+            arms = np.flatnonzero(active)
+            near = f.only(arms)
+        here, low, high = value[arms], lower[arms], upper[arms]
+        step = newton(*hessian(near, theta[arms], here), theta[arms], low, high)
+        step *= np.minimum(1.0, _LONGEST / np.maximum(np.max(np.abs(step), axis=-1, keepdims=True), 1e-300))
+        there, reached = _search(near, theta[arms], here, step, low, high, active[arms])
+        moved = np.max(np.abs(there - theta[arms]), axis=-1)
+        theta[arms], value[arms] = there, reached
+        with np.errstate(invalid="ignore"):  # a ridge is not walked to its end
+            active[arms] &= (moved > 1e-6) & (reached - here > 1e-9 + 1e-13 * np.abs(reached))
     _, bend = hessian(f, theta, value)
     return theta, value, bend
 
 
-def _newton(slope: Floats, bend: Floats, theta: Floats, lower: Floats, upper: Floats) -> Floats:
+def _search(
+    f: Likelihood, theta: Floats, value: Floats, step: Floats, lower: Floats, upper: Floats, active: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Go a step, or the first half, quarter, ... of it that is no worse; arms that are not active stay."""
+    theta, value = theta.copy(), value.copy()
+    arms, near = np.arange(value.size), f
+    pending = active.copy()
+    for half in range(25):
+        if not pending.any():
+            break
+        if np.count_nonzero(pending[arms]) < _SHRINK * arms.size:
+            arms = np.flatnonzero(pending)
+            near = f.only(arms)
+        trial = np.clip(theta[arms] + 0.5**half * step[arms], lower[arms], upper[arms])
+        there = near(trial)
+        better = pending[arms] & (there >= value[arms] - 1e-12 * np.abs(value[arms]))
+        theta[arms[better]], value[arms[better]] = trial[better], there[better]
+        pending[arms[better]] = False
+    return theta, value
+
+
+def newton(slope: Floats, bend: Floats, theta: Floats, lower: Floats, upper: Floats) -> Floats:
     """Return the step of each arm, with the curvature made positive and what is held by a bound left alone."""
     held = ((theta <= lower) & (slope <= 0.0)) | ((theta >= upper) & (slope >= 0.0))
     good = np.asarray(np.isfinite(slope).all(axis=-1) & np.isfinite(bend).all(axis=(-2, -1)))
@@ -156,6 +187,6 @@ def without(matrix: Floats, held: NDArray[np.bool_]) -> Floats:
 def polish(f: Objective, theta: Floats, bend: Floats, lower: Floats, upper: Floats, steps: int = 3) -> Floats:
     """Walk the rest of the way with a curvature from nearby: each step leaves about a thousandth of what was left."""
     for _ in range(steps):
-        step = _newton(gradient(f, theta), bend, theta, lower, upper)
+        step = newton(gradient(f, theta), bend, theta, lower, upper)
         theta = np.clip(theta + np.clip(step, -_LONGEST, _LONGEST), lower, upper)
     return theta

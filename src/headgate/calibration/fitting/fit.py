@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from headgate.calibration.fitting.climb import climb, log_likelihood, polish, without
+from headgate.calibration.fitting.climb import Likelihood, climb, log_likelihood, polish, without
 from headgate.calibration.fitting.family import Family
 from headgate.calibration.fitting.points import Points
 from headgate.laws import Floats, Law
@@ -79,7 +79,8 @@ class LawFit:
     def intervals(self, level: float) -> dict[str, Floats]:
         """Intervals of rate, shape and activation, (A, 2) each.
 
-        Normal in the logarithms; an activation that is a share has Jeffreys' interval.
+        Normal in the logarithms; an activation that is a share has Jeffreys' interval, which reaches 0 or 1
+        where the share does.
         """
         z = float(special.ndtri(0.5 + level / 2.0))
         spread = z * np.sqrt(np.einsum("...ii->...i", self.covariance))
@@ -93,7 +94,10 @@ class LawFit:
         else:
             tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
             won, lost = self.successes[:, None] + 0.5, (self.trials - self.successes)[:, None] + 0.5
-            found["activation"] = special.betaincinv(won, lost, tails)
+            ends = special.betaincinv(won, lost, tails)
+            ends[:, 0] = np.where(self.successes <= 0.0, 0.0, ends[:, 0])
+            ends[:, 1] = np.where(self.successes >= self.trials, 1.0, ends[:, 1])
+            found["activation"] = ends
         return found
 
     @property
@@ -116,10 +120,7 @@ def fit_law(name: str, points: Points, *, coarse: Points | None = None, exact: b
     """
     rough = points.coarse() if coarse is None else coarse
     family = Family.of(name, points)
-
-    def at_rough(theta: Floats) -> Floats:
-        return log_likelihood(family, rough, theta)
-
+    at_rough = Likelihood(family, rough)
     seen = np.sum(points.seen_weight, axis=0) > 0.0
     theta, value, bend = climb(at_rough, family.start(rough), family.lower, family.upper, seen)
     if points.cure:  # two ways to explain the failures: inactive, or too little
@@ -127,7 +128,7 @@ def fit_law(name: str, points: Points, *, coarse: Points | None = None, exact: b
         better = level > value
         theta, bend = np.where(better[:, None], other, theta), np.where(better[:, None, None], bend2, bend)
     if exact and points.seen.shape != rough.seen.shape:
-        theta = polish(lambda t: log_likelihood(family, points, t), theta, bend, family.lower, family.upper)
+        theta = polish(Likelihood(family, points), theta, bend, family.lower, family.upper)
     share = points.successes / np.maximum(points.trials, 1.0)
     return LawFit(
         family=family,

@@ -19,6 +19,7 @@ _PER_CELL = 12  # events a cell at least
 _FLAT = 0.01  # directions in which the fit leaves less than this of the variance say nothing
 _AT_RISK = 20
 _NUDGE = 1e-4
+_TIED = 2.0  # rows for each different threshold from which these count as rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Goodness:
     censored, as far as 20 rows are at risk; else of G alone, where it is the Kolmogorov-Smirnov statistic. `p_value`
     is of Hjort's chi-square, which compares the successes in each of some intervals with those expected of the rows
     still open there, and takes into account that the law was fitted to the same rows: under the law it is uniform,
-    censored or not.
+    censored or not. Thresholds that were rounded are compared half-way between them.
     """
 
     distance: float
@@ -65,16 +66,41 @@ def goodness(found: LawFit, points: Points, curve: KaplanMeier | None = None) ->
     if not points.seen.shape[0]:
         return Goodness(np.nan, np.nan, np.nan, 0)
     curve = kaplan_meier(points) if curve is None else curve
-    model = -np.expm1(log_open(found, points, found.theta, curve.amounts[:, None])[:, 0])
     before = np.concatenate([[0.0], curve.reached[:-1]])
-    apart = np.abs(curve.reached - model)
-    if not found.law.integer:
-        apart = np.maximum(apart, np.abs(before - model))
+    if found.law.integer:
+        apart = np.abs(curve.reached - _reached(found, points, curve.amounts))
+    else:
+        below, above = _around(curve.amounts, tied=tied(points))
+        apart = np.maximum(
+            np.abs(curve.reached - _reached(found, points, above)), np.abs(before - _reached(found, points, below))
+        )
     if points.cure:  # the last few rows at risk move the curve by chance
         apart = apart[curve.at_risk >= min(_AT_RISK, float(curve.at_risk.max()))]
     statistic, freedom = _hjort(found, points)
     p = float(special.chdtrc(freedom, statistic)) if freedom > 0 else np.nan
     return Goodness(float(np.max(apart)), p, statistic, freedom)
+
+
+def tied(points: Points) -> bool:
+    """Whether the thresholds of a single arm are so often equal that they must have been rounded."""
+    return bool(points.seen.shape[0] > 1 and points.seen_weight.sum() >= _TIED * points.seen.shape[0])
+
+
+def _reached(found: LawFit, points: Points, x: Floats) -> Floats:
+    return np.asarray(-np.expm1(log_open(found, points, found.theta, x[:, None])[:, 0]))
+
+
+def _around(amounts: Floats, *, tied: bool) -> tuple[Floats, Floats]:
+    """Where the fitted curve is taken below and above each amount: there, or half-way to the next if it was rounded."""
+    if not tied or amounts.size < 2:
+        return amounts, amounts
+    middle = _middles(amounts)
+    first, last = amounts[0] - (middle[0] - amounts[0]), amounts[-1] + (amounts[-1] - middle[-1])
+    return np.concatenate([[max(first, 0.0)], middle]), np.concatenate([middle, [last]])
+
+
+def _middles(amounts: Floats) -> Floats:
+    return np.asarray((amounts[1:] + amounts[:-1]) / 2.0)
 
 
 def kaplan_meier(points: Points) -> KaplanMeier:
@@ -133,9 +159,18 @@ class _Hazards:
         return np.diff(self.upto(theta, np.concatenate([[0.0], edges, [self.time[-1]]])))
 
     def cells(self, count: int) -> tuple[Floats, Floats, Floats]:
-        """Return edges between cells of equal expectation, the expectations and the variances."""
+        """Return edges between cells of about equal expectation, the expectations and the variances.
+
+        An edge lies half-way between two thresholds that were seen: what was rounded to either is on its own side.
+        """
         curve = self.upto(self.found.theta, self.time)
-        edges = np.unique(np.interp(curve[-1] * np.arange(1, count) / count, curve, self.time))
+        edges = np.interp(curve[-1] * np.arange(1, count) / count, curve, self.time)
+        middle = _middles(np.unique(self.points.seen[:, 0]))
+        if middle.size:
+            above = np.minimum(np.searchsorted(middle, edges), middle.size - 1)
+            below = np.maximum(above - 1, 0)
+            edges = np.where(edges - middle[below] < middle[above] - edges, middle[below], middle[above])
+        edges = np.unique(edges)
         expected = self.between(self.found.theta, edges)
         return edges, expected, expected
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headgate.calibration.log import Kind, Rows
 from headgate.calibration.tally import tally
-from headgate.errors import ParameterError, UnsupportedError
+from headgate.errors import InputError, ParameterError, UnsupportedError
 from headgate.evidence import Evidence
 from headgate.laws import Floats
 
@@ -70,6 +70,8 @@ class Points:
 
         def columns(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
             kept = weight[:, arms]
+            if values.shape[1] != weight.shape[1]:  # resamples of one arm
+                return values, kept
             deep = int(np.max(np.count_nonzero(kept, axis=0), initial=0))  # a column's weights come before its filling
             return values[:deep, arms], kept[:deep]
 
@@ -170,7 +172,9 @@ def _above_zero(threshold: Floats, *, whole: bool) -> Floats:
     if not zero.any():
         return threshold
     positive = threshold[threshold > 0.0]
-    return np.where(zero, 0.5 * float(positive.min()) if positive.size else 1.0, threshold)
+    if not positive.size:
+        raise InputError("every threshold is 0: there must be some above 0 to fit a law to")
+    return np.where(zero, 0.5 * float(positive.min()), threshold)
 
 
 def _columns(

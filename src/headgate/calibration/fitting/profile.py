@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from headgate.calibration.fitting.climb import climb, log_likelihood
+from headgate.calibration.fitting.climb import Likelihood, climb
 from headgate.calibration.fitting.fit import KNOWN, LawFit
 from headgate.calibration.fitting.points import Points
 from headgate.laws import Floats
@@ -37,7 +37,7 @@ def profile_ends(fit: LawFit, points: Points, level: float) -> Ends:
     lower[:, -1] = upper[:, -1] = logit
     start = np.repeat(fit.theta, _GRID, axis=0)
     start[:, -1] = logit
-    theta, value, _ = climb(lambda t: log_likelihood(family, rough, t), start, lower, upper)
+    theta, value, _ = climb(Likelihood(family, rough), start, lower, upper)
     drop = float(special.ndtri(0.5 + level / 2.0)) ** 2 / 2.0
     excess = value - (max(float(np.max(value)), float(fit.log_likelihood[0])) - drop)
     inside = np.flatnonzero(excess >= 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -66,7 +66,7 @@ def read_log(
                 opened, source, tell
             )  # fmt: skip
             tell("adding up")
-            added = add_up(opened, clean.rows, clean.kind, whole=clean.whole, exact=exact)
+            added = add_up(opened, clean.rows, clean.kind, whole=clean.whole, exact=exact, dropped=clean.dropped)
         except HeadgateError:
             raise
         except Exception as cause:
@@ -78,7 +78,7 @@ def read_log(
         kind=clean.kind,
         evidence=added.evidence,
         rows=added.rows,
-        reading=Reading(str(source), clean.read, clean.used, dict(clean.dropped), clean.counted),
+        reading=Reading(str(source), clean.read, clean.used, dict(clean.dropped), clean.counted, _told(chosen)),
         whole=clean.whole,
         units=clean.units,
         budgets=clean.budgets,
@@ -96,6 +96,16 @@ def _format(name: str) -> Format:
     if name not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
     return FORMATS[name]
+
+
+def _told(how: Any) -> dict[str, Any]:
+    """How a log was read, as plain data."""
+    if isinstance(how, Mapping):
+        return how.plain()
+    name = next((key for key, known in FORMATS.items() if type(known) is type(how)), type(how).__name__)
+    options = {entry.name: getattr(how, entry.name) for entry in fields(how)} if is_dataclass(how) else {}
+    told = {key: str(v) if isinstance(v, Path) else v for key, v in options.items() if v is not None}
+    return {"format": name, **told}
 
 
 def _limited(how: Any, limit: float | None) -> Any:

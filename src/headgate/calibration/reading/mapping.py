@@ -103,6 +103,22 @@ class Mapping:
         named = (self.arm, self.success, self.threshold, self.allocation, self.round, *self.where)
         return tuple(name for name in named if name is not None)
 
+    def plain(self) -> dict[str, Any]:
+        """Return what was asked for, without what is so anyway: columns together, the rest one by one.
+
+        >>> Mapping(arm="item", success="ok", threshold="s", where={"year": "2020"}, limit=60.0).plain()
+        {'columns': {'arm': 'item', 'success': 'ok', 'threshold': 's'}, 'limit': 60.0, 'where': {'year': '2020'}}
+        """
+        named = ("arm", "success", "threshold", "allocation", "round")
+        columns = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
+        found: dict[str, Any] = {"columns": columns}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            usual = {} if entry.name == "where" else entry.default
+            if entry.name not in named and value != usual:
+                found[entry.name] = list(value) if isinstance(value, tuple) else value
+        return found
+
     def words(self) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
         """What means success and what failure, in small letters; None: everything else."""
         good = tuple(value.strip().lower() for value in self.success_values)

@@ -44,7 +44,8 @@ def screen(engine: Engine, source: Table, mapping: Mapping, label: object) -> Cl
     parsed = engine.keep(_parsed(source, mapping))
     kind = mapping.kind or _kind(parsed, mapping)
     judged = parsed.mutate(reason=_reason(parsed, kind, mapping))
-    read, dropped = tally(engine, judged, label)
+    asked = " and ".join(f"{column} = {str(value)!r}" for column, value in mapping.where.items())
+    read, dropped = tally(engine, judged, label, f"no row of {label} has {asked}" if asked else None)
     ibis = extra("ibis")
     good = judged.filter(judged.reason.isnull())
     shown = good.threshold if kind == "observed" else ibis.ifelse(good.success, good.threshold, ibis.null("float64"))
@@ -66,8 +67,8 @@ def sample(totals: Table) -> Floats:
     return values[np.searchsorted(upto, places, side="right")]
 
 
-def tally(engine: Engine, judged: Table, label: object) -> tuple[int, dict[str, int]]:
-    """Count rows by their `reason`, null for good ones; an error if none is good."""
+def tally(engine: Engine, judged: Table, label: object, empty: str | None = None) -> tuple[int, dict[str, int]]:
+    """Count rows by their `reason`, null for good ones; an error if none is good, `empty` if there is none at all."""
     counts = judged.group_by("reason").agg(n=judged.count()).to_pandas()
     tallied = list(zip(counts.reason, (int(n) for n in counts.n), strict=True))
     found = {reason: n for reason, n in tallied if isinstance(reason, str)}
@@ -77,6 +78,8 @@ def tally(engine: Engine, judged: Table, label: object) -> tuple[int, dict[str, 
         found[TORN] = lines
     dropped = dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0])))
     read = used + sum(dropped.values())
+    if empty is not None and not tallied:
+        raise InputError(empty)
     refuse_nothing(used, read, dropped, label)
     return read, dropped
 
@@ -119,7 +122,7 @@ def _parsed(source: Table, mapping: Mapping) -> Table:
     """The columns that matter, with text beside numbers that says whether there was any."""
     ibis = extra("ibis")
     for column, value in mapping.where.items():
-        source = source.filter(source[column].cast("string") == str(value))
+        source = source.filter(_equal(source[column], str(value)))
     good, bad = mapping.words()
     word = source[mapping.success].cast("string").strip().lower()
     told = ~blank(source[mapping.success])
@@ -138,6 +141,16 @@ def _parsed(source: Table, mapping: Mapping) -> Table:
     if mapping.round is not None:
         columns["round"] = source[mapping.round].cast("string")
     return source.select(**columns)
+
+
+def _equal(column: Table, value: str) -> Table:
+    """Whether a column has a value given as text: the same number where it holds numbers, else the same text."""
+    if not column.type().is_numeric():
+        return column.cast("string") == (value.lower() if column.type().is_boolean() else value)
+    try:
+        return column.cast("float64") == float(value)
+    except ValueError:
+        return extra("ibis").literal(False)
 
 
 def _kind(parsed: Table, mapping: Mapping) -> Kind:

@@ -175,7 +175,10 @@ def _suffix(path: Path) -> str:
 
 def _kind(path: Path) -> tuple[str, ...]:
     suffix = _suffix(path)
+    packed = path.suffix.lower() == ".gz"
     for kind in (TEXT, PARQUET, DUCKDB):
+        if suffix in kind and packed and kind != TEXT:
+            raise InputError(f"only text may be in .gz, Parquet is packed already: unpack {path.name}")
         if suffix in kind:
             return kind
     known = ", ".join((*TEXT, *PARQUET, *DUCKDB))

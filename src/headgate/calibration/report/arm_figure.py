@@ -62,8 +62,11 @@ def draw_arm(arm: ArmFit, path: Path, *, units: str | None = None, level: float 
         _density(left, view)
         _distribution(middle, view)
         _quantiles(right, view)
-        scale, _ = words.size(arm)
-        what = f"{arm.name}: {words.law(arm)}, scale {scale:#.3g}{f' {units}' if units else ''}, p {arm.activation:.3f}"
+        size = words.size(arm)
+        scale = ""
+        if size is not None:
+            scale = f", {size[0] or 'scale '}{words.number(size[1])}{f' {units}' if units and not size[0] else ''}"
+        what = f"{arm.name}: {words.law(arm) if arm.fit else 'no success'}{scale}, p {arm.activation:.3f}"
         figure.suptitle(what.replace("$", r"\$"), x=0.012, ha="left", fontsize=12.0, fontweight="bold")
 
     return style.write(path, (11.0, 3.5), draw)
@@ -95,7 +98,8 @@ def _label(units: str | None) -> str:
 def _density(axes: Axes, view: _View) -> None:
     """Bars are the increments of Kaplan and Meier's curve, so they are right under censoring too."""
     curve = view.arm.curve
-    axes.set_title("Density" if not view.whole else "Probability")
+    title = "Density, per unit of the logarithm" if view.log else "Density"
+    axes.set_title("Probability" if view.whole else title)
     if view.whole:
         n = view.grid()
         axes.bar(n, np.diff(np.concatenate([[0.0], _steps(view, n)])), width=0.8, color=style.FAINT, label="data")
@@ -197,5 +201,5 @@ def _inverse(view: _View, most: float) -> tuple[Floats, Floats]:
         x = np.arange(0.0, 4.0 * most + 2.0)
         return view.reached(x), x
     high = min(view.arm.kept[1], 50.0 * most)
-    x = np.geomspace(1e-4 * view.high, high, 4000)
+    x = np.geomspace(min(1e-4 * view.high, 1e-2 * view.low), high, 4000)
     return view.reached(x), x

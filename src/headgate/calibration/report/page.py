@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import headgate
-from headgate.calibration.replay import stops
+from headgate.calibration.replay import LEAST, stops
 from headgate.calibration.report import words
 from headgate.figures.page import document, image, row
 
@@ -20,6 +20,11 @@ _STOPPED = (
     "This log says what was spent, not what was given: a success always ends at its threshold. Replay therefore counts "
     "by Kaplan and Meier, which is right if giving up has nothing to do with whether more would have succeeded."
 )
+_INDEPENDENT = (
+    "Rows are taken as independent of each other. Where arms share rounds, users or instances, intervals of worth are "
+    "too narrow; those of gains, where what is shared cancels, much less so."
+)
+_ROUNDS = " This log says which rows belong to a round; that is used for the usual budget, not for the intervals."
 
 
 def page(found: Calibration, overview: Path, gains: Path, arms: Mapping[int, Path]) -> str:
@@ -62,9 +67,8 @@ def _head(found: Calibration) -> str:
 
 def _both_gains(gain: Gain) -> str:
     """The gain in one breath."""
-    known = gain.replay_gain == gain.replay_gain
-    replayed = f"{words.share(gain.replay_gain)} by replay" if known else "not known by replay"
-    return f"{words.share(gain.model_gain)} by the model and {replayed}"
+    replayed = f"{words.share(gain.replay_gain, words.NOTHING)} by replay" if gain.replayed else "not known by replay"
+    return f"{words.share(gain.model_gain, words.NOTHING)} by the model and {replayed}"
 
 
 def _gains(found: Calibration, figure: Path) -> str:
@@ -74,14 +78,14 @@ def _gains(found: Calibration, figure: Path) -> str:
         "allocation",
         "by the model",
         "by replay",
-        "gain by the model",
-        "gain in replay",
+        "gain, model",
+        "gain, replay",
         "held out",
     )
     rows = "".join(_budget(gain) for gain in found.gains)
     beyond = [
         f"At {gain.budget:g} the best allocation gives {', '.join(gain.beyond[:5])}"
-        f"{' and others' if len(gain.beyond) > 5 else ''} more than the log ever gave: it cannot be replayed."
+        f"{' and others' if len(gain.beyond) > 5 else ''} more than {LEAST} rows were given, so it cannot be replayed."
         for gain in found.gains
         if gain.beyond
     ]
@@ -94,7 +98,8 @@ def _gains(found: Calibration, figure: Path) -> str:
         + "<p>The best allocation is the model's, proved to be within "
         f"{max(gap, 1e-12):.1g} of the optimum. Replay counts in the log itself: a row that was given x tells what "
         "would have happened at any smaller amount. “Held out”: chosen on one half of the rows, replayed on the "
-        "other, so that no row judges a choice it took part in.</p></section>"
+        "other, so that no row judges a choice it took part in. A question mark: fewer than "
+        f"{LEAST} rows of some arm were given so much, so the log cannot tell.</p></section>"
     )
 
 
@@ -110,21 +115,21 @@ def _budget(gain: Gain) -> str:
             f"{gain.budget:g}" if number == 0 else "",
             name,
             _with(f"{worth.model:.3f}", worth.model_interval, ".3f"),
-            _with("" if worth.replay != worth.replay else f"{worth.replay:.3f}", worth.replay_interval, ".3f"),
-            _gain(gain.model_gain, gain.model_gain_interval) if last else "",
-            _gain(gain.replay_gain, gain.replay_gain_interval) if last else "",
-            words.share(gain.held_out) if last else "",
+            _with("?" if worth.replay != worth.replay else f"{worth.replay:.3f}", worth.replay_interval, ".3f"),
+            _gain(gain.model_gain, gain.model_gain_interval, words.NOTHING) if last else "",
+            _gain(gain.replay_gain, gain.replay_gain_interval, words.NOTHING if gain.replayed else "?") if last else "",
+            words.share(gain.held_out, words.NOTHING if gain.even.replay == 0.0 else "?") if last else "",
         ))  # fmt: skip
     return text
 
 
-def _gain(value: float, ends: tuple[float, float]) -> str:
-    both = words.shares(ends)
-    return f"{words.share(value)} [{both}]" if both else words.share(value)
+def _gain(value: float, ends: tuple[float, float], unknown: str) -> str:
+    both, gain = words.shares(ends, dash=True), words.share(value, unknown)
+    return f"{gain} [{both}]" if both else gain
 
 
 def _with(text: str, ends: tuple[float, float], form: str) -> str:
-    both = words.interval(ends, form)
+    both = words.interval(ends, form, dash=True)
     return f"{text} [{both}]" if both else text
 
 
@@ -143,14 +148,14 @@ def _arms(found: Calibration) -> str:
     )
     rows = ""
     for arm in found.arms:
-        scale, ends = words.size(arm)
+        size = words.size(arm)
         rows += row((
             arm.name,
             f"{arm.rows:,}",
             f"{arm.share:.1%}",
-            arm.law.name,
-            "" if arm.shape is None else _with(f"{arm.shape:#.3g}", arm.shape_interval or (float("nan"),) * 2, "#.3g"),
-            _with(f"{scale:#.3g}", ends, "#.3g"),
+            words.NOTHING if size is None else arm.law.name,
+            "" if arm.shape is None else _with(words.number(arm.shape), arm.shape_interval or words.UNKNOWN, "#.3g"),
+            words.NOTHING if size is None else size[0] + _with(words.number(size[1]), size[2], "#.3g"),
             _with(f"{arm.activation:.3f}", arm.activation_interval, ".3f"),
             "" if arm.ks != arm.ks else f"{arm.ks:.3f}",
             words.p_value(arm.goodness.p_value),
@@ -217,7 +222,10 @@ def _how(found: Calibration) -> str:
         "chi-square test, which allows for censoring and for the law having been fitted to the same rows. With very "
         "many rows every law is rejected; then the distance says whether it matters.",
         f"Intervals of parameters are normal in their logarithms. Those of worth and gain are from {found.bootstrap} "
-        "resamples of the rows, the chosen laws fitted again to each; they are of the worth of these very allocations.",
+        "resamples of the rows, the chosen laws fitted again to each; they are of the worth of these very allocations. "
+        "The best was chosen on the same rows, so intervals of its gain cover a little less than they say; “held out” "
+        "is free of that.",
+        _INDEPENDENT + (_ROUNDS if found.log.budgets is not None else ""),
         f"Headgate {headgate.__version__}.",
     ]
     return (

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from headgate.calibration.gain import Interval
 
 
+NOTHING = "-"
+UNKNOWN = (math.nan, math.nan)
+
+
 def interval(ends: Interval, form: str = "#.3g", *, dash: bool = False) -> str:
     """Both ends, or nothing if they are not known.
 
@@ -21,18 +25,29 @@ def interval(ends: Interval, form: str = "#.3g", *, dash: bool = False) -> str:
     """
     if any(math.isnan(end) for end in ends):
         return ""
-    return f"{ends[0]:{form}}{'..' if dash else ' to '}{ends[1]:{form}}"
+    low, high = (number(end, form) for end in ends)
+    return f"{low}{'..' if dash else ' to '}{high}"
 
 
-def share(value: float) -> str:
-    """A gain as a percentage with its sign.
+def number(value: float, form: str = "#.3g") -> str:
+    """A number with its zeros, without a point at its end or a sign before nothing.
 
-    >>> share(1.931), share(-0.02), share(float("nan"))
-    ('+193%', '-2.0%', 'cannot be replayed')
+    >>> number(100.4), number(2.0), number(-0.0001, "+.1%"), number(1.2e6)
+    ('100', '2.00', '0.0%', '1.20e+06')
+    """
+    text = f"{value:{form}}".removesuffix(".")
+    return text if any(digit in text for digit in "123456789") or "0" not in text else text.lstrip("+-")
+
+
+def share(value: float, unknown: str = "cannot be replayed") -> str:
+    """A gain as a percentage with its sign, or what it means that there is none.
+
+    >>> share(1.931), share(-0.02), share(float("nan")), share(float("nan"), NOTHING)
+    ('+193%', '-2.0%', 'cannot be replayed', '-')
     """
     if math.isnan(value):
-        return "cannot be replayed"
-    return f"{value:+.0%}" if abs(value) >= 0.1 else f"{value:+.1%}"
+        return unknown
+    return number(value, "+.0%" if abs(value) >= 0.1 else "+.1%")
 
 
 def shares(ends: Interval, *, dash: bool = False) -> str:
@@ -48,15 +63,20 @@ def law(arm: ArmFit) -> str:
     """The law with its shape."""
     if arm.shape is None:
         return arm.law.name
-    return f"{arm.law.name} {next(iter(arm.law.shapes()))} {arm.shape:#.3g}"
+    return f"{arm.law.name} {next(iter(arm.law.shapes()))} {number(arm.shape)}"
 
 
-def size(arm: ArmFit) -> tuple[float, Interval]:
-    """The scale 1 / rate with its interval; of a beta law, whose rate is no scale, the rate."""
+def size(arm: ArmFit) -> tuple[str, float, Interval] | None:
+    """The scale 1 / rate with its interval, or "rate " and that of a beta law, where it is no scale; None if not known.
+
+    An arm of which nothing was seen has neither.
+    """
+    if arm.fit is None:
+        return None
     if isinstance(arm.law, Beta):
-        return arm.rate, arm.rate_interval
+        return "rate ", arm.rate, arm.rate_interval
     low, high = arm.rate_interval
-    return 1.0 / arm.rate, (1.0 / high if high < math.inf else 0.0, 1.0 / low if low > 0.0 else math.inf)
+    return "", 1.0 / arm.rate, (1.0 / high if high < math.inf else 0.0, 1.0 / low if low > 0.0 else math.inf)
 
 
 def p_value(value: float) -> str:
@@ -70,7 +90,7 @@ def p_value(value: float) -> str:
 
 def times_advice(found: Calibration) -> str | None:
     """Say which times predict the log better, where there is a choice."""
-    if not found.replay_error:
+    if len(found.replay_error) < 2:
         return None
     every, won = found.replay_error["all"], found.replay_error["successes"]
     better = "successes" if won < every else "all"

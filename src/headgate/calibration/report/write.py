@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from headgate.calibration.calibrate import Calibration
 
 MOST = 40  # arms that are drawn one by one: of more, those with the most rows
+_ARM = re.compile(r"arm-\d{3,}(-[A-Za-z0-9._-]*)?\.png")
 
 
 def write(found: Calibration, folder: Path) -> Path:
     """Write problem.toml, calibration.json, figures/ and calibration.html; return the page's path."""
     figures = folder / "figures"
     figures.mkdir(parents=True, exist_ok=True)
+    for old in figures.iterdir():
+        if _ARM.fullmatch(old.name):  # of a run before, perhaps of other arms
+            old.unlink()
     write_text(folder / "problem.toml", found.problem.to_toml())
     write_text(folder / "calibration.json", json.dumps(as_data(found), indent=1, ensure_ascii=False, allow_nan=False))
     overview = draw_overview(found, figures / "overview.png")
