@@ -75,6 +75,7 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'headgate' has no attribute {name!r}")
 
+
 __all__ = [
     "CUCB",
     "MARA",

@@ -129,7 +129,7 @@ class Policy(ABC):
     def _allocate(self, limits: Limits) -> Floats:
         """Split the budget of `limits`, which has been checked."""
 
-    def note(self, x: Floats, reported: NDArray[np.bool_]) -> None:
+    def note(self, x: Floats, reported: NDArray[np.bool_]) -> None:  # noqa: B027  # most keep nothing more
         """Remember of a round what evidence does not hold; a policy that keeps such a thing extends this."""
 
     def _forget(self, factor: float) -> None:
