@@ -123,3 +123,50 @@ def test_what_does_not_exist_is_404(client: httpx.Client) -> None:
         assert client.get(path).json()["error"]["code"] == "not-found"
     assert client.post("/v1/allocators/none/decisions", json={"budget": 1}).status_code == 404
     assert client.post("/v1/decisions/none/outcome", json={"results": {}}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"law": {"name": "nope"}}, "law"),
+        ({"policy": {"name": "nope"}}, "policy"),
+        ({"arms": ["a", "a"]}, "arms"),
+        ({"arms": ["a", {"name": "b", "lower": 31.0}]}, "arms"),
+        ({"arms": ["a\n"]}, "arms.0"),
+        (
+            {"law": {"name": "weibull", "shape": "learn"}, "policy": {"name": "greedy", "confidence": "fisher"}},
+            "policy",
+        ),
+    ],
+)
+def test_the_field_that_is_wrong_is_named(refusing: httpx.Client, change: dict[str, Any], field: str) -> None:
+    refused = refusing.put("/v1/allocators/quiz", json=QUIZ | change)
+    assert refused.status_code == 422
+    assert refused.json()["error"]["fields"][0]["field"] == field
+
+
+def test_malformed_json_is_refused_alike_everywhere(refusing: httpx.Client) -> None:
+    for method, path in (("PUT", "/v1/allocators/quiz"), ("POST", "/v1/allocators/quiz/decisions")):
+        sent = refusing.request(method, path, content=b"{", headers={"Content-Type": "application/json"})
+        assert sent.status_code == 422
+        assert sent.json()["error"]["fields"][0]["field"] == "body"
+
+
+def test_the_same_in_another_spelling_is_the_same(client: httpx.Client) -> None:
+    first = QUIZ | {"law": {"name": "weibull", "shape": 2}}
+    assert client.put("/v1/allocators/quiz", json=first).status_code == 201
+    assert client.put("/v1/allocators/quiz", json=QUIZ | {"law": {"shape": 2.0, "name": "weibull"}}).status_code == 200
+    asked = [{"budget": 5, "decision_id": "d", "context": c} for c in ({"a": 1, "b": 2}, {"b": 2, "a": 1})]
+    answers = [client.post("/v1/allocators/quiz/decisions", json=body) for body in asked]
+    assert answers[0].content == answers[1].content
+
+
+def test_an_import_that_cannot_be_exact_is_refused(client: httpx.Client) -> None:
+    client.put("/v1/allocators/quiz", json=QUIZ)
+    cell = [120, 8 * 10**9, 8 * 10**9 * 2**20]
+    body = {"max_budget": 30.0, "bins": [8, 16], "arms": {"q1": {"played": [cell], "failed": [cell]}}}
+    assert client.put("/v1/allocators/quiz/evidence/one", json=body).status_code == 200
+    second = client.put("/v1/allocators/quiz/evidence/two", json=body)
+    assert second.status_code == 422, "together they reach 2^53"
+    twice = {**body, "arms": {"q2": {"played": [[90, 1, 2**20]] * 2, "failed": [[90, 2, 2**21]]}}}
+    assert client.put("/v1/allocators/quiz/evidence/x", json=twice).status_code == 422, "a bin stands there twice"

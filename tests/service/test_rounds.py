@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -195,3 +197,44 @@ def test_history_has_every_decision_once(client: httpx.Client) -> None:
         if before is None or before == 0:
             break
     assert seen == [(key, i) for i, key in reversed(list(enumerate(made)))]
+
+
+def test_silence_after_a_schedule_was_spent_is_failure_where_it_counts(client: httpx.Client) -> None:
+    put(client, feedback_deadline=0.3, on_expiry="failure")
+    plans = [decide(client, budget=None) for _ in range(2)]
+    arms = list(dict.fromkeys(step["arm"] for step in plans[0]["schedule"]))
+    said = {arms[0]: {"success": False}}
+    assert not report(client, plans[0]["decision_id"], said, spent=29.0).json()["complete"]
+    deadline = time.monotonic() + 20.0
+    while counts(client)["complete"] < 1:
+        assert time.monotonic() < deadline
+    state = counts(client)
+    assert (state["complete"], state["expired"]) == (1, 1), "of the other nobody knows what was spent"
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_schedule_has_a_size(client: httpx.Client) -> None:
+    put(client, arms=[f"q{i}" for i in range(300)], law="exponential")
+    plan = decide(client, budget=None)["schedule"]
+    assert len(plan) <= 300 * 16
+    assert sum(step["amount"] for step in plan) == pytest.approx(30.0)
+    assert all(a["arm"] != b["arm"] for a, b in pairwise(plan))
+    many = {"decisions": [{"budget": None}] * 11}
+    assert client.post("/v1/allocators/quiz/decisions/batch", json=many).status_code == 422
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_a_budget_that_is_too_large_is_named(client: httpx.Client) -> None:
+    put(client)
+    refused = client.post("/v1/allocators/quiz/decisions", json={"budget": 31.0})
+    assert refused.json()["error"]["fields"][0]["field"] == "budget"
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_the_example_in_the_documentation_runs(client: httpx.Client) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0].replace("http://127.0.0.1:8000", str(client.base_url))
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102  # our own documentation
+    names["client"].close()
+    assert client.get("/v1/allocators/quiz").json()["counts"]["complete"] == 1

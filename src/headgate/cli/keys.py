@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from headgate.cli import terminal
-from headgate.cli.serve import DATABASE, DatabaseOption, needs_service
+from headgate.cli.serve import DATABASE, DatabaseOption, existing, needs_service
 
 keys = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys of the service.")
 
@@ -49,7 +49,7 @@ def list_keys(database: DatabaseOption = DATABASE) -> None:
     from headgate.service.store.keys import all_keys  # noqa: PLC0415  # as above
 
     table = Table("id", "name", "scope", "rate", "created", "revoked", show_edge=False, pad_edge=False)
-    for key in open_database(database).look(all_keys):
+    for key in open_database(existing(database)).look(all_keys):
         revoked = clock.as_text(key.revoked_at) or ""
         table.add_row(key.id, key.name, key.scope, f"{key.rate:g}/s", clock.as_text(key.created_at), revoked)
     terminal.stdout().print(table)
@@ -65,7 +65,7 @@ def revoke(
     from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
     from headgate.service.store.keys import revoke_key  # noqa: PLC0415  # as above
 
-    found = open_database(database)
+    found = open_database(existing(database))
     with found.transaction() as connection:
         revoke_key(connection, actor(), key)
     typer.echo(f"key {key} is revoked")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,6 +34,14 @@ def needs_service() -> None:
         import uvicorn  # noqa: F401, PLC0415  # as above
     except ModuleNotFoundError as cause:
         raise UnsupportedError(f"the service needs {cause.name}: pip install 'headgate[service]'") from cause
+
+
+def existing(url: str) -> str:
+    """Return the URL, unless it is a file that is not there: looking must not create one."""
+    path = url.removeprefix("sqlite:///")
+    if path != url and not Path(path).is_file():
+        raise InputError(f"there is no database {path}")
+    return url
 
 
 def serve(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from headgate.cli.serve import DATABASE, DatabaseOption, needs_service
+from headgate.cli.serve import DATABASE, DatabaseOption, existing, needs_service
 from headgate.errors import InputError
 
 UrlArgument = Annotated[str, typer.Argument(metavar="DATABASE", help="sqlite:///file.db or postgresql://...")]
@@ -35,7 +35,7 @@ def verify(database: UrlArgument) -> None:
             seen[name] = decisions
             status.update(f"{name}: {decisions:,} decisions")
 
-        wrong = checking.verify(open_database(_existing(database), migrate=False), progress)
+        wrong = checking.verify(open_database(existing(database), migrate=False), progress)
     for line in wrong:
         typer.echo(line)
     if wrong:
@@ -60,7 +60,7 @@ def backup(
     from headgate.service.backup import backup as copy  # noqa: PLC0415  # an extra, and not light
     from headgate.service.store import open_database  # noqa: PLC0415  # as above
 
-    rows = copy(open_database(_existing(database), migrate=False), file)
+    rows = copy(open_database(existing(database), migrate=False), file)
     typer.echo(f"{rows:,} rows in {file}")
 
 
@@ -79,6 +79,8 @@ def restore(
     from headgate.service.store import open_database  # noqa: PLC0415  # as above
     from headgate.service.verify import verify as differences  # noqa: PLC0415  # as above
 
+    if not file.is_file():
+        raise InputError(f"there is no backup {file}")
     found = open_database(database)
     rows = fill(file, found)
     wrong = differences(found)
@@ -98,17 +100,9 @@ def audit(
     from headgate.service.store import audit as log  # noqa: PLC0415  # an extra, and not light
     from headgate.service.store import open_database  # noqa: PLC0415  # as above
 
-    for entry in open_database(_existing(database), migrate=False).look(lambda c: log.entries(c, limit)):
+    for entry in open_database(existing(database), migrate=False).look(lambda c: log.entries(c, limit)):
         typer.echo(json.dumps(entry))
 
 
 def _many(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'s' * (number != 1)}"
-
-
-def _existing(url: str) -> str:
-    """Return the URL, unless it is a file that is not there: looking must not create one."""
-    path = url.removeprefix("sqlite:///")
-    if path != url and not Path(path).is_file():
-        raise InputError(f"there is no database {path}")
-    return url

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import URL, Connection, func, insert, select
 
 from headgate.errors import InputError
 from headgate.service.store import Database, open_database, schema
@@ -18,7 +19,7 @@ def backup(database: Database, file: Path) -> int:
         raise InputError(f"{file} exists: a backup never overwrites")
     partial = file.with_name(file.name + ".partial")
     partial.unlink(missing_ok=True)
-    copy = open_database(f"sqlite:///{partial}")
+    copy = open_database(URL.create("sqlite", database=str(partial)))
     try:
         rows = database.look(lambda source: _copy_all(source, copy))
         with copy.engine.connect() as connection:
@@ -40,7 +41,9 @@ def restore(file: Path, database: Database) -> int:
         for table in schema.metadata.sorted_tables:
             if connection.execute(select(func.count()).select_from(table)).scalar_one():
                 raise InputError(f"the database is not empty ({table.name} has rows): restore into a new one")
-    source = open_database(f"sqlite:///file:{file}?mode=ro&uri=true", migrate=False)
+    source = open_database(
+        URL.create("sqlite", database=f"file:{quote(str(file))}", query={"mode": "ro", "uri": "true"}), migrate=False
+    )
     try:
         return source.look(lambda connection: _copy_all(connection, database))
     finally:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from headgate.service.spec import AllocatorSpec, Amount, ArmName, ArmSpec, Body, DecisionId, Json, Name, Positive
 
 MOST_AT_ONCE = 1000
+MOST_SCHEDULES = 10
 Whole = Annotated[int, Field(strict=True)]
 Cell = Annotated[list[Whole], Field(min_length=3, max_length=3, description="[bin, count, total]")]
 
@@ -78,6 +79,12 @@ class ManyDecisions(Body):
     """Many decisions at once."""
 
     decisions: Annotated[list[DecisionRequest], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+    @model_validator(mode="after")
+    def _few_schedules(self) -> ManyDecisions:
+        if sum(one.budget is None for one in self.decisions) > MOST_SCHEDULES:
+            raise ValueError(f"at most {MOST_SCHEDULES} of them may be schedules")
+        return self
 
 
 class OutcomeOf(Outcome):

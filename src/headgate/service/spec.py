@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from headgate.errors import ParameterError
+from headgate.errors import BudgetError, InputError, ParameterError, UnsupportedError
 from headgate.laws import Law, PerArm, from_dict
 from headgate.policies import POLICIES, Policy
+from headgate.service.faults import RefusedError
 
 MOST_ARMS = 1000
 MOST_JSON = 16_384
@@ -91,12 +92,30 @@ class AllocatorSpec(Body):
 
 def check(spec: AllocatorSpec) -> None:
     """Raise what is wrong with an allocator that its fields alone do not show."""
-    arms = resolved_arms(spec)
-    names = [arm.name for arm in arms]
+    names = [arm.name for arm in spec.arm_specs()]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ParameterError(f"arms must have different names, got {twice!r} twice")
-    build_policy(spec, arms)
+        raise RefusedError(f"arms must have different names, got {twice!r} twice", "arms")
+    try:
+        arms = resolved_arms(spec)
+        build_law(spec, arms)
+    except (InputError, UnsupportedError) as wrong:
+        raise RefusedError(str(wrong), "law") from wrong
+    try:
+        build_policy(spec, arms).allocate(spec.max_budget)  # an allocator that cannot decide is none
+    except BudgetError as wrong:
+        raise RefusedError(str(wrong), "arms") from wrong
+    except (InputError, UnsupportedError) as wrong:
+        raise RefusedError(str(wrong), "policy") from wrong
+
+
+def meaning(spec: AllocatorSpec) -> Json:
+    """Return plain data that is equal for allocators that are the same, however they were written."""
+    arms = [
+        {**arm.model_dump(), "law": None if arm.law is None else from_dict(arm.law).to_dict()}
+        for arm in spec.arm_specs()
+    ]
+    return {**spec.model_dump(), "arms": arms, "law": from_dict(spec.law).to_dict()}
 
 
 def resolved_arms(spec: AllocatorSpec) -> list[ArmSpec]:

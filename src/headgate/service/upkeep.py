@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, exists, select
 from starlette.concurrency import run_in_threadpool
 
 from headgate.service import clock
@@ -42,7 +41,7 @@ async def count_silence(service: Service) -> None:
     last: tuple[int, int] = (-1, -1)
     while True:
         found = await service.look(partial(_silent, after=last))
-        reports = [Report(key, Outcome(results={}), by_expiry=True) for _, _, key, known in found if known]
+        reports = [Report(key, Outcome(results={}), by_expiry=True) for _, _, key in found]
         if reports:
             await service.writer.ask_all(reports)
         if len(found) < _PAGE:
@@ -50,19 +49,26 @@ async def count_silence(service: Service) -> None:
         last = found[-1][:2]
 
 
-def _silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, int, str, bool]]:
-    """Return decisions past their deadline, and whether it is known what their arms got."""
+def _silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, int, str]]:
+    """Return decisions past their deadline of which it is known what their arms got."""
     waiting, decisions, allocators = schema.waiting.c, schema.decisions.c, schema.allocators.c
+    reports = schema.reports.c
+    spent = (
+        exists()
+        .where(reports.allocator_id == waiting.allocator_id, reports.round == waiting.round)
+        .where(reports.spent.is_not(None))
+    )
     rows = connection.execute(
-        select(waiting.allocator_id, waiting.round, decisions.id, decisions.request)
+        select(waiting.allocator_id, waiting.round, decisions.id)
         .join_from(schema.waiting, schema.decisions)
         .join(schema.allocators, allocators.id == waiting.allocator_id)
         .where(waiting.expires_at < clock.now(), allocators.spec.like('%"on_expiry":"failure"%'))
+        .where(decisions.request.not_like('{"budget":null%') | spent)  # else nobody knows what the arms got
         .where((waiting.allocator_id > after[0]) | ((waiting.allocator_id == after[0]) & (waiting.round > after[1])))
         .order_by(waiting.allocator_id, waiting.round)
         .limit(_PAGE)
     )
-    return [(a, r, key, json.loads(request)["budget"] is not None) for a, r, key, request in rows]
+    return [(a, r, key) for a, r, key in rows]
 
 
 async def fold_log(database: Database) -> None:

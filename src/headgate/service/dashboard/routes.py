@@ -14,6 +14,7 @@ from headgate.service.dashboard.detail import detail
 from headgate.service.dashboard.memory import Memory
 from headgate.service.dashboard.overview import overview
 from headgate.service.faults import NotFoundError, UnavailableError
+from headgate.service.spec import Name
 from headgate.service.views import row_of
 from headgate.service.web.state import service_of
 
@@ -36,12 +37,12 @@ async def first_data(request: Request) -> Response:
 
 
 @router.get("/allocators/{name}")
-async def allocator_page(name: str, request: Request) -> Response:
+async def allocator_page(name: Name, request: Request) -> Response:
     """Show an allocator."""
     service = service_of(request)
     keys = service.settings.keys
     try:
-        await service.look(partial(row_of, name=name[:100]))
+        await service.look(partial(row_of, name=name))
     except NotFoundError as error:
         return pages.error_page(404, "Not found", str(error), keys)
     except UnavailableError as error:
@@ -51,14 +52,14 @@ async def allocator_page(name: str, request: Request) -> Response:
 
 @router.get("/allocators/{name}/data")
 async def allocator_data(
-    name: str,
+    name: Name,
     request: Request,
     find: Annotated[str, Query(max_length=100)] = "",
     have: Annotated[int, Query(ge=0, le=_MOST_TIME)] = 0,
 ) -> Response:
     """Return what the page of an allocator shows."""
     memory = _memories(request)["allocators"]
-    found = await service_of(request).look(lambda c: detail(c, name[:100], memory, find, have))
+    found = await service_of(request).look(lambda c: detail(c, name, memory, find, have))
     return JSONResponse(found, headers=_FRESH)
 
 

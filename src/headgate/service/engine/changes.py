@@ -13,7 +13,7 @@ from headgate.service import clock
 from headgate.service.bodies import EvidenceBody, ImportAnswer
 from headgate.service.engine.learner import Learner
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError
-from headgate.service.spec import MOST_ARMS, AllocatorSpec, ArmSpec, build_policy, check, resolved_arms
+from headgate.service.spec import MOST_ARMS, AllocatorSpec, ArmSpec, build_policy, check, meaning, resolved_arms
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
 
@@ -28,7 +28,7 @@ def create(connection: Connection, actor: str, name: str, spec: AllocatorSpec) -
     table = schema.allocators
     before = connection.execute(select(table.c.spec).where(table.c.name == name)).scalar()
     if before is not None:
-        if before != text:
+        if meaning(AllocatorSpec.model_validate_json(before)) != meaning(spec):
             raise ConflictError(f"allocator {name!r} exists with another body: archive it and choose another name")
         return False
     moment = clock.now()
@@ -111,7 +111,12 @@ def import_evidence(connection: Connection, actor: str, name: str, key: str, bod
             raise ConflictError(f"import {key!r} was made with another body")
         return ImportAnswer(import_id=key, repeated=True, trials=trials)
     learner = Learner(connection, row)
-    learner.add(evidence_bins(body, learner.names, learner.spec.max_budget))
+    new = evidence_bins(body, learner.names, learner.spec.max_budget)
+    if not np.all(learner.evidence.bins + new < 2.0**53):
+        raise RefusedError(
+            "with what is there already, totals must stay below 2^53, or sums would not be exact", "arms"
+        )
+    learner.add(new)
     cells = learner.settle()
     if cells:
         statements.ADD.each(connection, cells)
@@ -141,7 +146,10 @@ def evidence_bins(body: EvidenceBody, names: list[str], max_budget: float) -> An
                 least, most = (0.0, UNITS) if place == 0 else (UNITS, UNITS * 2.0 ** (1.0 / PER_OCTAVE) + 1.0)
                 if not count * least <= total <= count * most:
                     raise RefusedError(f"total {total} does not fit {count} in bin {place}", where)
-                found.bins[names.index(arm), KINDS.index(kind), :, place] = count, total
+                cell = found.bins[names.index(arm), KINDS.index(kind), :, place]
+                if cell[COUNT]:
+                    raise RefusedError(f"bin {place} stands there twice", where)
+                cell[:] = count, total
     sums = found.bins[:, :, COUNT].sum(axis=-1)
     if np.any(sums[:, 1] != sums[:, 0] + sums[:, 2]):
         raise RefusedError("of every arm, failed and seen must add up to played", "arms")

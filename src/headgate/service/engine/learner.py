@@ -17,7 +17,7 @@ from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_polic
 from headgate.service.store import schema
 
 Cells = list[dict[str, int]]
-_MOST_STEPS = 10_000  # of a schedule: all of them are in the answer
+_MOST_STEPS = 2_000  # of a schedule: all of them are in the answer
 
 
 class Learner:
@@ -89,12 +89,23 @@ class Learner:
 
     def schedule(self, step: float | None, turn: int) -> list[tuple[str, float]]:
         """Plan for a budget that nobody knows yet."""
+        policy, names = self.policy, self.active_names
         least = self.spec.max_budget / _MOST_STEPS
-        if (1.0 if step is None and self.policy.whole.all() else least if step is None else step) < least:
-            raise RefusedError(f"step must be at least max_budget / {_MOST_STEPS}, {least:g}, got {step}", "step")
-        self.policy.round = turn
-        names = self.active_names
-        return [(names[arm], amount) for arm, amount in self.policy.pour(step)]
+        if step is not None and step < least:
+            raise RefusedError(f"step must be at least max_budget / {_MOST_STEPS}, {least:g}, got {step:g}", "step")
+        policy.round = turn
+        blocks = min(1024, max(_MOST_STEPS // len(names), 16))
+        if step is None and policy.whole.any():
+            portions = policy.pour(float(np.ceil(max(self.spec.max_budget / blocks, 1.0))))
+        else:
+            portions = policy.pour(step, resolution=self.spec.max_budget / blocks if step is None else None)
+        steps: list[tuple[str, float]] = []
+        for arm, amount in portions:
+            if steps and steps[-1][0] == names[arm]:
+                steps[-1] = (names[arm], steps[-1][1] + amount)
+            else:
+                steps.append((names[arm], amount))
+        return steps
 
     # -- evidence ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from headgate.errors import InputError, UnsupportedError
 from headgate.service.engine.decided import Decided
 from headgate.service.engine.learner import Learner
-from headgate.service.engine.requests import Change, Request
+from headgate.service.engine.requests import Change, Decide, Request
 from headgate.service.engine.transaction import Transaction
 from headgate.service.faults import ServiceError, UnavailableError
 from headgate.service.store import Database, schema
@@ -43,7 +43,8 @@ class Ledger:
     async def answer_in(self, wait: Wait, requests: Sequence[Request]) -> list[Any]:
         """As `answer`, with what waits for the database done by `wait`."""
         batch = [r for r in requests if not isinstance(r, Change)]
-        if not self.database.is_sqlite or len(batch) < len(requests):
+        slow = any(isinstance(r, Decide) and r.request.budget is None for r in batch)
+        if slow or not self.database.is_sqlite or len(batch) < len(requests):
             found: list[Any] = await wait(lambda: self.answer(requests))
             return found
         try:

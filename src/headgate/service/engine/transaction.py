@@ -177,7 +177,7 @@ class Transaction:
         body = request.model_dump_json(exclude={"decision_id"})
         before = known.get(request.decision_id) if request.decision_id else None
         if before is not None:
-            if (before.allocator_id, before.request) != (allocator_id, body):
+            if before.allocator_id != allocator_id or not _same(before.request, body):
                 raise ConflictError(f"decision {before.id!r} was asked for with another body")
             self._counters[allocator_id]["duplicates"] += 1
             return before.answer
@@ -236,6 +236,11 @@ def _silence(request: Report, decided: Decided, before: Heard) -> Report:
     ]
     failures = Outcome.model_validate({"results": {arm: {"success": False} for arm in silent}})
     return Report(request.decision_id, failures, by_expiry=True)
+
+
+def _same(first: str, second: str) -> bool:
+    """Whether two requests mean the same, whatever the order of their fields."""
+    return first == second or json.loads(first) == json.loads(second)
 
 
 def _check(decided: Decided, amounts: dict[str, float], new: dict[str, float | None]) -> None:

@@ -94,7 +94,7 @@ class Database:
         self.engine.dispose()
 
 
-def open_database(url: str, *, migrate: bool = True) -> Database:
+def open_database(url: str | URL, *, migrate: bool = True) -> Database:
     """Open `sqlite:///file.db` or `postgresql://...`, with tables of this version."""
     place = _parsed(url)
     database = Database(_engine(place))
@@ -123,11 +123,12 @@ def reason(error: Exception) -> str:
     return (str(cause).strip() or type(cause).__name__).splitlines()[0]
 
 
-def _parsed(url: str) -> URL:
+def _parsed(url: str | URL) -> URL:
     try:
         place = make_url(url)
     except ArgumentError as cause:
-        raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {url!r}") from cause
+        given = "a text with a password in it" if "@" in str(url) else repr(url)
+        raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {given}") from cause
     if place.get_backend_name() == "sqlite":
         if not place.database or place.database == ":memory:":
             raise InputError(f"SQLite must be a file, such as sqlite:///headgate.db, got {url!r}")

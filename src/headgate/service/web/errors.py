@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -11,11 +13,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from headgate.errors import HeadgateError, InputError, UnsupportedError
+from headgate.errors import BudgetError, HeadgateError, InputError, UnsupportedError
 from headgate.service.bodies import Error
 from headgate.service.faults import RefusedError, ServiceError, UnavailableError
 
 _log = logging.getLogger("headgate.service")
+_MOST_FIELDS = 100
 _CODES = {
     400: "bad-request",
     401: "unauthorized",
@@ -58,8 +61,17 @@ def detail_of(error: Exception) -> dict[str, Any]:
     status = status_of(error)
     fields = []
     if status == 422:
-        fields = [{"field": error.field if isinstance(error, RefusedError) else "body", "rule": str(error)}]
+        fields = [{"field": _field(error), "rule": str(error)}]
+    if isinstance(error, UnavailableError):  # where the database is, is nobody's business
+        _log.warning("%s", error)
+        return {"code": error.code, "message": "not now: ask again with the same ids", "fields": []}
     return {"code": _CODES.get(status, "error"), "message": str(error), "fields": fields}
+
+
+def _field(error: Exception) -> str:
+    if isinstance(error, RefusedError):
+        return error.field
+    return "budget" if isinstance(error, BudgetError) else "body"
 
 
 def answer(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -84,12 +96,15 @@ def _ours(_request: Request, error: Exception) -> Response:
 
 def _invalid(_request: Request, error: Exception) -> Response:
     found: Iterable[Any] = error.errors() if isinstance(error, RequestValidationError) else ()
-    fields = [
-        {"field": ".".join(_text(part) for part in item["loc"][1:]) or "body", "rule": _text(item["msg"])}
-        for item in found
-    ]
+    fields = [{"field": _place(item), "rule": _text(item["msg"])} for item in islice(found, _MOST_FIELDS)]
     message = "; ".join(f"{item['field']}: {item['rule']}" for item in fields[:3])
     return JSONResponse({"error": {"code": "invalid", "message": message, "fields": fields}}, 422)
+
+
+def _place(item: Mapping[str, Any]) -> str:
+    """Return where a field is, without the parts that only say how its type is checked."""
+    parts = () if item.get("type") == "json_invalid" else item["loc"][1:]
+    return ".".join(_text(part) for part in parts if not re.search(r"[\[(]|Spec$", str(part))) or "body"
 
 
 def _text(value: object) -> str:
@@ -100,6 +115,9 @@ def _text(value: object) -> str:
 def _http(_request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return answer(500, "an error of the service")
+    if error.status_code == 400:
+        fields = [{"field": "body", "rule": "must be JSON"}]
+        return JSONResponse({"error": {"code": "invalid", "message": "the body must be JSON", "fields": fields}}, 422)
     return answer(error.status_code, str(error.detail), error.headers)
 
 

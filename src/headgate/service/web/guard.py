@@ -9,7 +9,8 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from fastapi.responses import RedirectResponse
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headgate.service.faults import UnavailableError
@@ -20,6 +21,7 @@ from headgate.service.web.state import Service
 
 COOKIE = "headgate_key"
 _OPEN = ("/healthz", "/readyz", "/login", "/logout", "/static/", "/favicon.ico")
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 _FRESH = 2.0  # seconds that keys are believed: a revoked key is useless after that
 _BURST = 2.0  # seconds of a key's rate that may come at once
 
@@ -69,15 +71,15 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        refusal = self._too_large(headers) or self._foreign(headers)
+        refusal = self._too_large(headers) or self._foreign(headers) or _other_site(scope["method"], headers)
         if refusal is None and self._keys and not scope["path"].startswith(_OPEN):
             refusal = await self._unknown(scope, headers)
         if refusal is not None:
-            await refusal(scope, receive, send)
+            await refusal(scope, receive, _guarded(send))
         elif "transfer-encoding" in headers:
-            await self.app(scope, _counted(receive, self._most), send)
+            await self.app(scope, _counted(receive, self._most), _guarded(send))
         else:
-            await self.app(scope, receive, send)
+            await self.app(scope, receive, _guarded(send))
 
     def _too_large(self, headers: Headers) -> ASGIApp | None:
         size = headers.get("content-length", "0")
@@ -86,12 +88,15 @@ class Guard:
         return errors.answer(413, f"a body may have at most {self._most} bytes, got {size[:30]}")
 
     def _foreign(self, headers: Headers) -> ASGIApp | None:
-        """Refuse pages that reach a service without keys through a name of theirs for this machine."""
+        """Refuse what reaches a service without keys from elsewhere: by another name of this machine, or by a proxy."""
         if self._keys or not self._local:
             return None
-        if is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
-            return None
-        return errors.answer(403, "without keys the service answers only to names of this machine, such as localhost")
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not is_loopback(_hostname(hosts[0])):
+            return errors.answer(403, "without keys only names of this machine are answered, such as localhost")
+        if any(name in headers for name in _FORWARDED):
+            return errors.answer(403, "without keys nothing is answered through a proxy: run it with --keys")
+        return None
 
     async def _unknown(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         looking = scope["method"] in {"GET", "HEAD"}
@@ -118,6 +123,17 @@ class Guard:
         return None
 
 
+def _other_site(method: str, headers: Headers) -> ASGIApp | None:
+    """Refuse changes that a page of another site asks a browser for."""
+    if method in {"GET", "HEAD", "OPTIONS"}:
+        return None
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    same = origin is None or urlsplit(origin).netloc == headers.get("host")
+    if site in {None, "same-origin", "none"} and same:
+        return None
+    return errors.answer(403, "pages of other sites may not change anything here")
+
+
 def needed_scope(method: str, path: str) -> KeyScope:
     """Return what a key must be good for.
 
@@ -139,7 +155,28 @@ def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host in {"localhost", "testserver"}
+        return host == "localhost"
+
+
+def _hostname(host: str) -> str:
+    """Return the name in a Host header; nothing for what is none."""
+    try:
+        return "" if "@" in host else urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _guarded(send: Send) -> Send:
+    """Let no browser guess at types, nor keep what the API says."""
+
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=message.setdefault("headers", []))
+            headers.setdefault("x-content-type-options", "nosniff")
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return guarded
 
 
 def _cookie(headers: Headers) -> str:
@@ -151,7 +188,7 @@ def _cookie(headers: Headers) -> str:
 
 
 def _counted(receive: Receive, most: int) -> Receive:
-    """Let a body of unknown length break off once it is too long."""
+    """Refuse a body of unknown length once it is too long."""
     seen = 0
 
     async def counted() -> Message:
@@ -159,7 +196,7 @@ def _counted(receive: Receive, most: int) -> Receive:
         message = await receive()
         seen += len(message.get("body", b""))
         if seen > most:
-            return {"type": "http.disconnect"}
+            raise HTTPException(413, f"a body may have at most {most} bytes")
         return message
 
     return counted

@@ -21,12 +21,14 @@ router = APIRouter(tags=["health"])
 _SIGNED_IN = 12 * 3600
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz")
 async def alive() -> Health:
     """Answer as long as the process does."""
     return Health(status="ok")
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", responses={503: RESPONSES[503]})
 async def ready(request: Request) -> Health:
     """Answer if the database can be used."""
