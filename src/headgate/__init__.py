@@ -51,6 +51,7 @@ from headgate.policies import (
     load_policy,
 )
 from headgate.problem import Problem, load_problem
+from headgate.registry import register
 from headgate.simulation import Replay, Result, simulate
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ __all__ = [
     "laws",
     "load_policy",
     "load_problem",
+    "register",
     "simulate",
     "solve",
     "theory",

@@ -43,3 +43,7 @@ class ProblemFileError(InputError):
 
 class UnsupportedError(HeadgateError):
     """What was asked for has no answer for this law or reward, and the message says why."""
+
+
+class PluginError(HeadgateError):
+    """A law or a policy that an installed package offers cannot be loaded, and the message names it."""

@@ -15,15 +15,13 @@ from headgate.laws.lognormal import LogNormal
 from headgate.laws.per_arm import PerArm, as_law
 from headgate.laws.scale import ScaleLaw
 from headgate.laws.wrapped import FromScipy, from_scipy
+from headgate.registry import Registry
 
 #: Every law by its name in files, on the command line and over HTTP.
-LAWS: dict[str, type[Law]] = {
-    law.name: law
-    for law in (
-        Exponential, Weibull, Gamma, HalfNormal, Rayleigh, Maxwell, Nakagami,
-        Lomax, LogLogistic, LogNormal, Beta, DiscreteWeibull, FromScipy,
-    )
-}  # fmt: skip
+LAWS: Registry[Law] = Registry("law", "headgate.laws", Law, (
+    Exponential, Weibull, Gamma, HalfNormal, Rayleigh, Maxwell, Nakagami,
+    Lomax, LogLogistic, LogNormal, Beta, DiscreteWeibull, FromScipy,
+))  # fmt: skip
 
 
 def from_dict(data: Mapping[str, Any] | str) -> Law:
@@ -40,10 +38,9 @@ def from_dict(data: Mapping[str, Any] | str) -> Law:
         if set(data) != {"laws"} or not isinstance(data["laws"], list | tuple):
             raise ParameterError(f"law 'per-arm' takes 'laws', a list of one per arm, got {data!r}")
         return PerArm(tuple(from_dict(law) for law in data["laws"]))
-    if not isinstance(name, str) or name not in LAWS:
-        raise ParameterError(f"unknown law {name!r}: it must be one of {', '.join(LAWS)}")
+    law = LAWS.find(name)
     try:
-        return LAWS[name](**data)
+        return law(**data)
     except TypeError as cause:
         raise ParameterError(f"law {name!r} does not take {', '.join(data) or 'nothing'}: {cause}") from cause
 

@@ -16,11 +16,12 @@ from headgate.policies.oracle_policy import Oracle
 from headgate.policies.ra_ucb import RAUCB
 from headgate.policies.thompson import Thompson
 from headgate.policies.uniform import Uniform
+from headgate.registry import Registry
 
 #: Every policy by its name in files, on the command line and over HTTP.
-POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (Thompson, RAUCB, MGUCB, Greedy, ExploreThenCommit, CUCB, MARA, Uniform, Oracle)
-}
+POLICIES: Registry[Policy] = Registry("policy", "headgate.policies", Policy, (
+    Thompson, RAUCB, MGUCB, Greedy, ExploreThenCommit, CUCB, MARA, Uniform, Oracle,
+))  # fmt: skip
 
 
 def load_policy(text: str) -> Policy:
@@ -32,10 +33,9 @@ def load_policy(text: str) -> Policy:
         raise InputError(f"this is not a policy's JSON: {cause}") from cause
     if version != VERSION:
         raise InputError(f"the policy was written in format {version}, this version reads {VERSION}")
-    if name not in POLICIES:
-        raise InputError(f"unknown policy {name!r}: it must be one of {', '.join(POLICIES)}")
+    policy = POLICIES.find(name, InputError)
     try:
-        return POLICIES[name].from_data(data)
+        return policy.from_data(data)
     except HeadgateError as cause:
         raise InputError(f"this JSON of policy {name!r} is damaged: {cause}") from cause
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as cause:
