@@ -107,4 +107,4 @@ def test_without_matplotlib_the_error_names_the_extra() -> None:
         "try:\n    import headgate.figures\n"
         "except UnsupportedError as error:\n    print(error)"
     )
-    assert run(code) == "figures need matplotlib: pip install 'headgate[plot]'\n"
+    assert run(code) == "this needs matplotlib: pip install 'headgate[plot]'\n"

@@ -50,6 +50,20 @@ def numbers(
     return array
 
 
+def whole(
+    name: str, value: object, error: type[InputError] = ParameterError, *, least: int = 1, most: float = np.inf
+) -> int:
+    """Return `value` if it is one whole number within [least, most], else raise `error`; true and false are none.
+
+    >>> whole("rounds", 10)
+    10
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        limit = f"of at least {least}" if most == np.inf else f"within {least} and {most:g}"
+        raise error(f"{name} must be a whole number {limit}, got {value!r}")
+    return int(value)
+
+
 def choice(name: str, value: str, options: tuple[str, ...], error: type[InputError] = ParameterError) -> str:
     """Return `value` if it is one of `options`, else raise `error` with the list."""
     if value not in options:

@@ -88,7 +88,7 @@ def test_version_and_help() -> None:
 def test_a_missing_extra_is_named(module: str) -> None:
     done = headgate("--version", before=f"import sys; sys.modules[{module!r}] = None")
     assert done.returncode == 2
-    assert done.stderr.splitlines() == [f"headgate: the command line needs {module}: pip install 'headgate[cli]'"]
+    assert done.stderr.splitlines() == [f"headgate: this needs {module}: pip install 'headgate[cli]'"]
 
 
 def test_a_missing_plot_extra_is_named(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_missing_plot_extra_is_named(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert done.returncode == 2
-    assert done.stderr.splitlines() == ["headgate: figures need matplotlib: pip install 'headgate[plot]'"]
+    assert done.stderr.splitlines() == ["headgate: this needs matplotlib: pip install 'headgate[plot]'"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")

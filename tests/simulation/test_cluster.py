@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import headgate as hg
+from headgate.extras import extra
 from headgate.policies import Uniform
 from headgate.simulation import simulate
-from headgate.simulation.extras import extra
 
 from .references import same
 from .test_spread import mortal

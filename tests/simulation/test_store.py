@@ -12,9 +12,9 @@ import pytest
 
 import headgate as hg
 from headgate.errors import InputError
+from headgate.extras import extra
 from headgate.policies import Thompson, Uniform
 from headgate.simulation import Result, simulate
-from headgate.simulation.extras import extra
 
 from .references import MEASURES, same
 

@@ -15,9 +15,9 @@ import numpy as np
 from headgate.bench.harness import Regret, Result, benchmark, once
 from headgate.calibration.generator import write_criteo
 from headgate.calibration.reading import read_log
+from headgate.extras import extra
 from headgate.laws import DiscreteWeibull
 from headgate.problem import Problem
-from headgate.simulation.extras import extra
 
 ROWS = 16_500_000
 CAMPAIGNS = 675

@@ -120,9 +120,7 @@ def calibrate(
     """
     if not 0.0 < level < 1.0:
         raise ParameterError(f"level must be within (0, 1), got {level!r}")
-    given: object = bootstrap
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise ParameterError(f"bootstrap must be a whole number of at least 0, got {bootstrap!r}")
+    checks.whole("bootstrap", bootstrap, least=0)
     checks.choice("times", times, get_args(Times))
     basis = basis_of(log.kind, times)
     points = of_rows(log.rows, log.arms, basis, trim=trim, whole=log.whole)

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from headgate import checks
 from headgate.datasets.criteo import campaigns
 from headgate.errors import InputError
+from headgate.extras import extra
 from headgate.laws import Floats
 from headgate.problem import Problem
-from headgate.simulation.extras import extra
 
 COLUMNS = (
     *("timestamp", "uid", "campaign", "conversion", "conversion_timestamp", "conversion_id", "attribution", "click"),
@@ -62,8 +62,7 @@ def write_criteo(
 
     Users see `mean` impressions or so; Criteo's log has about as many. 16.5 million rows take about two minutes.
     """
-    if isinstance(rows, bool) or rows < 1:
-        raise InputError(f"rows must be a whole number of at least 1, got {rows!r}")
+    checks.whole("rows", rows, InputError)
     checks.numbers("mean", mean, InputError, least=1.0)
     known = campaigns() if problem is None else problem
     rng = np.random.default_rng([seed, 17])

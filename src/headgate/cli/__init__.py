@@ -7,19 +7,13 @@ import sys
 from typing import NoReturn
 
 from headgate.errors import HeadgateError
+from headgate.extras import extra
 
 
 def main() -> None:
     """Run the command; whatever is wrong becomes one line on stderr and exit status 2."""
     try:
-        from headgate.cli.app import run  # noqa: PLC0415  # typer and rich may be missing, and are not light
-    except ModuleNotFoundError as cause:
-        missing = (cause.name or "").partition(".")[0]
-        if missing not in {"typer", "rich"}:
-            raise
-        _fail(f"the command line needs {missing}: pip install 'headgate[cli]'")
-    try:
-        status = run()
+        status = extra("headgate.cli.app").run()
         sys.stdout.flush()
     except KeyboardInterrupt:
         raise SystemExit(130) from None

@@ -15,7 +15,8 @@ import typer
 from rich.console import Console
 
 from headgate.cli import calibration_tables, terminal
-from headgate.errors import InputError, ParameterError, UnsupportedError
+from headgate.errors import InputError, ParameterError
+from headgate.extras import extra
 
 if TYPE_CHECKING:
     from headgate.calibration.calibrate import Told
@@ -124,7 +125,7 @@ def calibrate(
     from headgate.calibration.calibrate import calibrate as fit  # noqa: PLC0415  # not light, and --help does without
 
     if out is not None:
-        import_figures()
+        extra("headgate.figures")  # matplotlib is looked for before the work, not after it
         check_folder(out)
     quantiles, budgets = read_trim(trim), read_budgets(budget)
     columns = {"arm": arm, "success": success, "threshold": threshold, "allocation": allocation, "units": units}
@@ -160,11 +161,6 @@ def check_folder(out: Path) -> None:
             return
 
 
-def import_figures() -> None:
-    """Say that matplotlib is missing before the work, not after it."""
-    import headgate.figures  # noqa: F401, PLC0415  # an extra
-
-
 def read(
     source: str,
     log_format: LogFormat | None,
@@ -174,12 +170,7 @@ def read(
     told: Told,
 ) -> Log:
     """Read the log by its format, its mapping or the options."""
-    try:
-        from headgate.calibration.reading import Mapping, read_log  # noqa: PLC0415  # an extra
-    except ModuleNotFoundError as cause:
-        if (cause.name or "").partition(".")[0] not in {"ibis", "duckdb", "pandas", "pyarrow", "sqlglot"}:
-            raise
-        raise UnsupportedError(f"reading logs needs {cause.name}: pip install 'headgate[logs]'") from cause
+    from headgate.calibration.reading import Mapping, read_log  # noqa: PLC0415  # not light
 
     given = {key: value for key, value in columns.items() if value is not None}
     limit = given.get("limit")

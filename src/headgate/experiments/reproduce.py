@@ -7,11 +7,10 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from headgate import files
 from headgate.errors import InputError
 from headgate.experiments.base import Experiment, Setting, plain
 from headgate.experiments.logged import criteo, criteo_fit, ednet, ednet_fit
@@ -19,6 +18,8 @@ from headgate.experiments.part import FORMAT, RECORD, Part
 from headgate.experiments.report import checks
 from headgate.experiments.report.page import write_page
 from headgate.experiments.synthetic import no_ucb, ra_etc, theory, unknown_budget
+from headgate.extras import extra
+from headgate.simulation.store import versions
 
 _MODULES = (theory, ra_etc, no_ucb, ednet_fit, ednet, criteo_fit, criteo, unknown_budget)
 EXPERIMENTS: dict[str, Experiment[Any]] = {m.EXPERIMENT.name: m.EXPERIMENT for m in _MODULES}
@@ -41,7 +42,7 @@ def reproduce(
 
     What is finished is on disk whatever happens later: the page is written also when the run is stopped.
     """
-    import_module("headgate.figures")  # matplotlib is an extra: better to say so before an hour's work
+    extra("headgate.figures")  # matplotlib is an extra: better to say so before an hour's work
     unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
         raise InputError(f"unknown experiment {unknown[0]!r}: it must be one of {', '.join(EXPERIMENTS)}")
@@ -84,11 +85,11 @@ def finish(
             "config": plain(config),
             "seed": setting.seed,
             "seconds": seconds,
-            "versions": _versions(),
+            "versions": versions(),
             "results": list(outcome.results),
             "numbers": outcome.numbers,
         }
-        _write(folder / RECORD, json.dumps(record, indent=1, allow_nan=False))
+        files.write(folder / RECORD, json.dumps(record, indent=1, allow_nan=False))
         part = Part.load(experiment, folder)
     else:
         say(f"{title}: finished before")
@@ -105,10 +106,7 @@ def _draw(part: Part, folder: Path, *, fresh: bool) -> None:
     if draw is not None and fresh:
         for suffix in (".pdf", ".png"):
             path = folder / f"{experiment.name}{suffix}"
-            draft = style.write(
-                folder / f".draft{suffix}", experiment.size, lambda f: draw(part.config, part.outcome, f)
-            )
-            draft.replace(path)
+            style.write(path, experiment.size, lambda f: draw(part.config, part.outcome, f))
 
 
 def _make_room(folder: Path, key: dict[str, Any], *, force: bool) -> None:
@@ -120,13 +118,13 @@ def _make_room(folder: Path, key: dict[str, Any], *, force: bool) -> None:
         if force or _read(mark) != json.loads(json.dumps(key)):
             shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(mark, json.dumps(key, indent=1))
+    files.write(mark, json.dumps(key, indent=1))
 
 
 def _key(experiment: Experiment[Any], config: Any, setting: Setting) -> dict[str, Any]:
     """Everything that decides an experiment's numbers."""
     files = {name: _digest(path) for name in experiment.inputs if (path := setting.file(name)) is not None}
-    return {"format": FORMAT, "config": plain(config), "seed": setting.seed, "files": files, "versions": _versions()}
+    return {"format": FORMAT, "config": plain(config), "seed": setting.seed, "files": files, "versions": versions()}
 
 
 def _digest(path: Path) -> str:
@@ -134,21 +132,11 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _versions() -> dict[str, str]:
-    return {package: version(package) for package in ("headgate", "numpy", "scipy", "numba")}
-
-
 def _read(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         return None
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
 
 
 def _size(config: Any) -> str:

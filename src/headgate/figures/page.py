@@ -29,11 +29,3 @@ def image(path: Path, alt: str) -> str:
     """Return a PNG file as an image within the page."""
     data = base64.b64encode(path.read_bytes()).decode("ascii")
     return f'<img alt="{escape(alt)}" src="data:image/png;base64,{data}">'
-
-
-def write_text(path: Path, text: str) -> Path:
-    """Write a file whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-    return path

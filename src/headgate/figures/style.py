@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from headgate import files
 from headgate.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,8 +66,9 @@ def write(path: str | Path, size: tuple[float, float], draw: Callable[[Figure], 
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
         draw(figure)
-        figure.savefig(path, format=suffix[1:], dpi=160, metadata=_METADATA[suffix], facecolor="white")
-    return Path(path)
+        content = io.BytesIO()
+        figure.savefig(content, format=suffix[1:], dpi=160, metadata=_METADATA[suffix], facecolor="white")
+    return files.write(path, content.getvalue())
 
 
 def spread(heights: list[float], apart: float) -> list[float]:

@@ -77,8 +77,8 @@ class Plan:
         if runs is None:
             runs = problem.batch[0] if isinstance(problem, Problem) and problem.batch else 1
         for name, value, least in (("rounds", rounds, 1), ("runs", runs, 1), ("seed", seed, 0)):
-            _whole(name, value, least)
-        size = default_chunk(runs) if chunk is None else _whole("chunk", chunk, 1)
+            checks.whole(name, value, least=least)
+        size = default_chunk(runs) if chunk is None else checks.whole("chunk", chunk)
         lineup = contenders(policies)
         names = {contender.name for contender in lineup}
         unseen = (names if hidden else ()) if isinstance(hidden, bool) else hidden
@@ -151,15 +151,9 @@ def log_checkpoints(rounds: int, count: int) -> NDArray[np.int64]:
 
 def _checkpoints(given: int | ArrayLike, rounds: int) -> NDArray[np.int64]:
     if isinstance(given, int):
-        return log_checkpoints(rounds, _whole("checkpoints", given, 2))
+        return log_checkpoints(rounds, checks.whole("checkpoints", given, least=2))
     points = np.asarray(given)
     growing = points.ndim == 1 and points.size > 0 and bool(np.all(np.diff(points) > 0))
     if points.dtype.kind not in "iu" or not growing or points[0] < 1 or points[-1] != rounds:
         raise ParameterError(f"checkpoints must be growing rounds, from 1 and up to {rounds}, got {given!r}")
     return points.astype(np.int64)
-
-
-def _whole(name: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Mapping
@@ -13,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from headgate import checks
+from headgate import checks, files
 from headgate.errors import InputError
+from headgate.extras import extra
 from headgate.laws import Floats
-from headgate.simulation.extras import extra
 from headgate.simulation.play import MEASURES
-from headgate.simulation.store import versions, write_whole
+from headgate.simulation.store import versions
 
 
 class Summary(NamedTuple):
@@ -111,10 +112,10 @@ class Result:
     def to_parquet(self, path: str | Path) -> Path:
         """Write the tidy table as Parquet, and beside it a JSON file with versions, seed and configuration."""
         where = Path(path)
-        part = where.with_name(f"{where.name}.part")
-        extra("pyarrow.parquet").write_table(extra("pyarrow").table(self.columns()), part)
-        part.replace(where)
-        write_whole(where.with_suffix(".json"), json.dumps(self.metadata(), indent=2).encode())
+        content = io.BytesIO()
+        extra("pyarrow.parquet").write_table(extra("pyarrow").table(self.columns()), content)
+        files.write(where, content.getvalue())
+        files.write(where.with_suffix(".json"), json.dumps(self.metadata(), indent=2))
         return where
 
     @classmethod

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar, final
 
 from headgate import checks
 from headgate.errors import HeadgateError, ParameterError
-from headgate.simulation.extras import extra
+from headgate.extras import extra
 
 BACKENDS = ("loky", "dask", "ray")
 _TRIES = 3  # in a row without a single unit finished

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from headgate import files
 from headgate.errors import InputError
 from headgate.simulation.plan import Plan, Unit
 from headgate.simulation.play import MEASURES, Curves
@@ -42,7 +43,7 @@ class Store:
                 raise InputError(f"{store.directory} holds a simulation already: resume it, or choose another folder")
             _same(json.loads(path.read_text(encoding="utf-8")), configuration, store.directory)
         store.units.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(configuration, indent=2).encode())
+        files.write(path, json.dumps(configuration, indent=2))
         return store
 
     def load(self, number: int, unit: Unit) -> Curves | None:
@@ -56,23 +57,12 @@ class Store:
 
     def save(self, number: int, curves: Curves) -> None:
         """Keep a finished unit."""
-        path = self._path(number)
-        part = path.with_suffix(f".{os.getpid()}.part")
-        with part.open("wb") as file:
-            np.savez(file, **{name: getattr(curves, name) for name in MEASURES})
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        content = io.BytesIO()
+        np.savez(content, **{name: getattr(curves, name) for name in MEASURES})
+        files.write(self._path(number), content.getvalue())
 
     def _path(self, number: int) -> Path:
         return self.units / f"{number:06d}.npz"
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_bytes(content)
-    part.replace(path)
 
 
 def _same(old: dict[str, Any], new: dict[str, Any], directory: Path) -> None:

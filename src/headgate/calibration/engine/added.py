@@ -12,7 +12,7 @@ from headgate.calibration.engine.histograms import evidence_of
 from headgate.calibration.log import Kind, Rows
 from headgate.errors import InputError
 from headgate.evidence import Evidence
-from headgate.simulation.extras import extra
+from headgate.extras import extra
 
 MOST_ARMS = 100_000
 """Evidence takes 6 kB an arm."""

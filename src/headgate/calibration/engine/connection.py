@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, final
 
 from headgate.errors import InputError, UnsupportedError
-from headgate.simulation.extras import extra
+from headgate.extras import extra
 
 Table = Any
 """An ibis table: an expression until it is executed. ibis is an extra, so its types are not named here."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from headgate.calibration.engine.connection import Engine, Table
 from headgate.calibration.log import Rows
-from headgate.simulation.extras import extra
+from headgate.extras import extra
 
 EXACT = 200_000
 """Up to so many different rows are kept exactly."""

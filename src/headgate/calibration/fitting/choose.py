@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from headgate import checks
 from headgate.calibration.fitting.family import candidates, checked
 from headgate.calibration.fitting.fit import LawFit, fit_law
 from headgate.calibration.fitting.goodness import Goodness, goodness, kaplan_meier
@@ -190,9 +191,7 @@ def best_arms(arms: Sequence[ArmFit], count: int, by: str = "ks") -> NDArray[np.
     """
     if by not in RANKS:
         raise ParameterError(f"by must be one of {', '.join(RANKS)}, got {by!r}")
-    given: object = count
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= len(arms):
-        raise ParameterError(f"select must be a whole number within 1 and the {len(arms)} arms, got {count!r}")
+    checks.whole("select", count, most=len(arms))
     worth: Floats = np.array([arm.ks if by == "ks" else -arm.rows for arm in arms], dtype=np.float64)
     worth = np.where(np.isnan(worth), np.inf, worth)
     return np.sort(np.argsort(worth, kind="stable")[:count])

@@ -16,8 +16,8 @@ from headgate.calibration.engine import Engine, Table
 from headgate.calibration.reading.screening import Clean, sample, tally
 from headgate.calibration.reading.tables import columns_of, open_table
 from headgate.errors import InputError
+from headgate.extras import extra
 from headgate.laws import Floats
-from headgate.simulation.extras import extra
 
 COLUMNS = ("timestamp", "uid", "campaign", "click")
 ENOUGH = 400_000

@@ -27,7 +27,7 @@ from headgate.calibration.reading.ednet_pseudo import LIMIT
 from headgate.calibration.reading.screening import TORN, Clean, refuse_nothing
 from headgate.calibration.reading.tables import FILE, columns_of, files, open_table, text_table, torn
 from headgate.errors import InputError
-from headgate.simulation.extras import extra
+from headgate.extras import extra
 
 ACTIONS = ("timestamp", "action_type", "item_id", "user_answer")
 QUESTIONS = ("question_id", "bundle_id", "correct_answer")

@@ -13,8 +13,8 @@ from headgate.calibration.log import Kind
 from headgate.calibration.reading.mapping import Mapping
 from headgate.calibration.reading.tables import torn
 from headgate.errors import InputError
+from headgate.extras import extra
 from headgate.laws import Floats
-from headgate.simulation.extras import extra
 
 HUGE = 1e308
 SAMPLE = 100_000

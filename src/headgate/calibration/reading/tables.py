@@ -14,7 +14,7 @@ from typing import Any
 
 from headgate.calibration.engine import Engine, Table
 from headgate.errors import InputError
-from headgate.simulation.extras import extra
+from headgate.extras import extra
 
 TEXT = (".csv", ".tsv", ".tab", ".txt")
 PARQUET = (".parquet", ".pq")

@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headgate import files
 from headgate.calibration.report.arm_figure import draw_arm
 from headgate.calibration.report.data import as_data
 from headgate.calibration.report.figures import draw_gains, draw_overview
 from headgate.calibration.report.page import page
-from headgate.figures.page import write_text
 
 if TYPE_CHECKING:
     from headgate.calibration.calibrate import Calibration
@@ -27,8 +27,8 @@ def write(found: Calibration, folder: Path) -> Path:
     for old in figures.iterdir():
         if _ARM.fullmatch(old.name):  # of a run before, perhaps of other arms
             old.unlink()
-    write_text(folder / "problem.toml", found.problem.to_toml())
-    write_text(folder / "calibration.json", json.dumps(as_data(found), indent=1, ensure_ascii=False, allow_nan=False))
+    files.write(folder / "problem.toml", found.problem.to_toml())
+    files.write(folder / "calibration.json", json.dumps(as_data(found), indent=1, ensure_ascii=False, allow_nan=False))
     overview = draw_overview(found, figures / "overview.png")
     gains = draw_gains(found, figures / "gains.png")
     drawn = sorted(sorted(range(len(found.arms)), key=lambda i: -found.arms[i].rows)[:MOST])
@@ -36,7 +36,7 @@ def write(found: Calibration, folder: Path) -> Path:
         i: draw_arm(found.arms[i], figures / file_name(i, found.arms[i].name), units=found.log.units, level=found.level)
         for i in drawn
     }
-    return write_text(folder / "calibration.html", page(found, overview, gains, arms))
+    return files.write(folder / "calibration.html", page(found, overview, gains, arms))
 
 
 def file_name(number: int, name: str) -> str:

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from headgate import files
 from headgate.experiments.base import LEVEL, plain
 from headgate.experiments.part import Part
 from headgate.experiments.report import figures_claims, slips, theory_claims
 from headgate.experiments.report.claim import Claim, Evidence, Verdict
-from headgate.figures.page import document, image, row, write_text
+from headgate.figures.page import document, image, row
 from headgate.simulation import Result
 
 _SIGN = {
@@ -51,8 +52,8 @@ def write_page(place: Path, parts: Sequence[Part]) -> Path:
         _configuration(parts),
     ]
     found = [{"where": c.where, "says": c.says, "verdict": c.verdict.value, "found": c.found} for c in claims]
-    write_text(place / "claims.json", json.dumps(found, indent=1, ensure_ascii=False))
-    return write_text(place / "index.html", document("The paper reproduced", body))
+    files.write(place / "claims.json", json.dumps(found, indent=1, ensure_ascii=False))
+    return files.write(place / "index.html", document("The paper reproduced", body))
 
 
 def write_demo_page(place: Path, parts: Sequence[Part], quiz: Path) -> Path:
@@ -68,7 +69,7 @@ def write_demo_page(place: Path, parts: Sequence[Part], quiz: Path) -> Path:
         *(_figure(part) for part in parts),
         _configuration(parts),
     ]
-    return write_text(place / "index.html", document("Headgate: the demo", body))
+    return files.write(place / "index.html", document("Headgate: the demo", body))
 
 
 def _head(parts: Sequence[Part], claims: Sequence[Claim]) -> str:
