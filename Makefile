@@ -32,7 +32,7 @@ check: $(VENV)/.dev ## ruff, mypy strict, import-linter
 	$(BIN)/lint-imports
 
 test: $(VENV)/.dev ## tests and doctests, warnings are errors
-	$(BIN)/python -m headgate.kernels
+	$(BIN)/headgate warm
 	$(BIN)/pytest -n auto
 
 bench: $(VENV)/.dev ## regret and speed, each against a peer in the same run
@@ -51,7 +51,7 @@ browser: $(VENV)/.dev ## the dashboard in a real Chromium, with screenshots in a
 	$(BIN)/pytest -m browser tests/service/browser
 
 soak: $(VENV)/.dev ## kills, contradictions, strange requests, full disks and load; SOAK=long for the full numbers
-	$(BIN)/python -m headgate.kernels
+	$(BIN)/headgate warm
 	SOAK=$(SOAK) $(BIN)/pytest -m soak -n 2 --dist worksteal tests/soak --ignore tests/soak/test_load.py
 	SOAK=$(SOAK) $(BIN)/pytest -m soak tests/soak/test_load.py
 

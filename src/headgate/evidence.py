@@ -17,19 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from headgate import checks
 from headgate.errors import AllocationError, BudgetError, FeedbackError, ParameterError, ShapeError, UnknownArmError
 from headgate.feedback import Feedback
-from headgate.kernels.record import (
-    BINS,
-    COUNT,
-    FAILED,
-    OCTAVES,
-    PER_OCTAVE,
-    PLAYED,
-    SEEN,
-    SUM,
-    UNITS,
-    record,
-    record_rows,
-)
+from headgate.kernels.bins import BINS, COUNT, FAILED, OCTAVES, PER_OCTAVE, PLAYED, SEEN, SUM, UNITS
 from headgate.laws import Floats
 
 _KINDS = {"failed": FAILED, "played": PLAYED, "seen": SEEN}
@@ -101,12 +89,13 @@ class Evidence:
         Arms not reported yet add nothing: record the round again with the others marked as not reported when they
         are. `counted` leaves out more arms. Nothing changes if the feedback is refused.
         """
+        from headgate.kernels.record import record  # noqa: PLC0415  # machine code loads on first use
+
         if not isinstance(feedback, Feedback):
             raise FeedbackError(f"feedback must be a headgate.Feedback, got {feedback!r}")
         shape, use = self.bins.shape[:-3], feedback.reported
         if counted is not None:
             use = feedback.reported & counted
-            use.flags.writeable = False  # as `reported` is: one kernel serves both
         try:
             amount = np.array(x, dtype=np.float64)
         except (TypeError, ValueError):
@@ -149,6 +138,8 @@ class Evidence:
         >>> Evidence.of_rows([0, 0, 1], [4.0, 2.0, 1.0], [True, False, False], [2.5, np.nan, np.nan]).trials
         array([2., 1.])
         """
+        from headgate.kernels.record import record_rows  # noqa: PLC0415  # machine code loads on first use
+
         who, amount = np.atleast_1d(np.asarray(arm)), np.atleast_1d(checks.numbers("x", x, AllocationError))
         if who.dtype.kind not in "iu" and who.size:
             raise UnknownArmError(f"arm must be a whole number for each row, got {arm!r}")
@@ -171,7 +162,7 @@ class Evidence:
             if wrong.any():
                 row = int(np.argmax(wrong))
                 raise error(f"row {row}: " + rule.format(who[row], amount[row], seen[row]))
-        record_rows(evidence.bins, evidence.edges, *map(np.array, (who.astype(np.int64), amount, won, seen)))
+        record_rows(evidence.bins, evidence.edges, who.astype(np.int64), amount, won, seen)
         return evidence
 
     def merge(self, other: Self) -> Self:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 import headgate as hg
-from headgate.cli import terminal
 from headgate.cli.app import app
 
 
@@ -25,21 +23,3 @@ def test_the_demo_shows_the_gain_and_the_races_and_prints_the_page_last(tmp_path
     assert page.count("data:image/png;base64,") == 3
     assert "http" not in page
     assert hg.load_problem(out / "quiz.toml") == hg.datasets.ednet_quiz()
-
-
-def test_compiling_is_announced_only_on_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # a cold cache
-    with terminal.compiling():
-        pass
-    assert capsys.readouterr().err == ""
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes stderr for a terminal
-    monkeypatch.setenv("COLUMNS", "80")
-    with terminal.compiling():
-        pass
-    assert "compiling kernels" in capsys.readouterr().err
-    (tmp_path / "kernel.nbi").touch()  # a warm one
-    with terminal.compiling():
-        pass
-    assert capsys.readouterr().err == ""

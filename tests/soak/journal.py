@@ -9,7 +9,7 @@ import numpy as np
 
 import headgate as hg
 from headgate.client import Client, Decision
-from headgate.kernels.record import COUNT, SUM
+from headgate.kernels.bins import COUNT, SUM
 
 ARMS = [f"q{place}" for place in range(6)]
 MAX_BUDGET = 40.0

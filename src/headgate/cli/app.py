@@ -16,6 +16,7 @@ from headgate.cli.serve import serve
 from headgate.cli.simulate import simulate
 from headgate.cli.solve import solve
 from headgate.cli.state import audit, backup, restore, verify
+from headgate.cli.warm import warm
 from headgate.errors import InputError
 
 # Typer has its own copy of click in some releases and imports it in others: find the root of its errors.
@@ -39,6 +40,7 @@ app.command()(calibrate)
 app.command()(reproduce)
 app.command()(bench)
 app.command()(serve)
+app.command()(warm)
 app.add_typer(keys, name="keys")
 for command in (verify, backup, restore, audit):
     app.command()(command)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from headgate.cli import calibration_tables, terminal
+from headgate.cli import calibration_tables
 from headgate.errors import InputError, ParameterError
 from headgate.extras import extra
 
@@ -132,11 +132,10 @@ def calibrate(
     more = {"round": round_column, "whole": True if whole else None, "where": read_where(where), "limit": limit}
     with _progress() as told:
         log = read(source, log_format, mapping, columns | more, engine, told)
-        with terminal.compiling():
-            found = fit(
-                log, law=law, times=times.value, trim=quantiles, select=select, by=by.value, budgets=budgets,
-                level=level, bootstrap=bootstrap, seed=seed, told=told,
-            )  # fmt: skip
+        found = fit(
+            log, law=law, times=times.value, trim=quantiles, select=select, by=by.value, budgets=budgets,
+            level=level, bootstrap=bootstrap, seed=seed, told=told,
+        )  # fmt: skip
         page = None
         if out is not None:
             told("drawing", 0, 1)

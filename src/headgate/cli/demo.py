@@ -38,8 +38,7 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     picture = _solve(out)
     console = Console(stderr=True)
-    with terminal.compiling():
-        parts = race(out, picture, quick=quick, say=lambda text: console.print(f"[dim]{text}[/dim]", highlight=False))
+    parts = race(out, picture, quick=quick, say=lambda text: console.print(f"[dim]{text}[/dim]", highlight=False))
     for part in parts:
         _show(part)
     typer.echo(f"\ntry next: headgate solve {out / 'quiz.toml'} --budget 300")
@@ -54,8 +53,7 @@ def _solve(out: Path) -> Path:
     console.print("[bold]A quiz of 20 questions[/bold], with real response times (EdNet).")
     console.print("How many seconds should each get? The curves are S-shaped: too few are wasted.\n")
     table = _table("budget", "questions tried", "best split", "even split", "gain", "gap")
-    with terminal.compiling():
-        best = {budget: quiz.solve(budget) for budget in _BUDGETS}
+    best = {budget: quiz.solve(budget) for budget in _BUDGETS}
     for budget, allocation in best.items():
         value = float(allocation.value)
         even = float(quiz.expected_reward(np.full(quiz.arms, budget / quiz.arms)))

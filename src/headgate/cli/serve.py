@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from headgate.cli import terminal
 from headgate.errors import InputError, UnsupportedError
 
 DATABASE = "sqlite:///headgate.db"
@@ -88,8 +87,7 @@ def serve(
     if demo and database == DATABASE:
         database = f"sqlite:///{tempfile.mkdtemp(prefix='headgate-demo-')}/demo.db"
     port = _free(host, port)
-    with terminal.compiling():
-        warm_up()
+    warm_up()
     found = open_database(database)
     missing = required and not any(key.revoked_at is None for key in found.look(all_keys))
     found.close()

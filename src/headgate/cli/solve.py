@@ -65,8 +65,7 @@ def solve(
         suffix_of(plot)
     least, most = limits(problem, "--lower", lower, 0.0), limits(problem, "--upper", upper, math.inf)
     pays: Reward = "cascade" if reward is RewardChoice.CASCADE else "sum"
-    with terminal.compiling():
-        best = problem.solve(budget, lower=least, upper=most, reward=pays, tol=tol, max_nodes=max_nodes)
+    best = problem.solve(budget, lower=least, upper=most, reward=pays, tol=tol, max_nodes=max_nodes)
     if plot is not None:
         draw_allocation(problem, best, plot, reward=pays)
     report = as_data(problem, best, budget, pays)

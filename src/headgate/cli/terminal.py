@@ -1,38 +1,13 @@
-"""What the commands share: where they print, and the sign that kernels are being compiled."""
+"""What the commands share: where they print, and with how many digits."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
 from rich.console import Console
-
-import headgate
 
 
 def stdout() -> Console:
     """Return the console for results."""
     return Console(highlight=False)
-
-
-@contextmanager
-def compiling() -> Iterator[None]:
-    """Say on a terminal why the first call ever takes so long: Numba compiles the kernels."""
-    console = Console(stderr=True)
-    if not console.is_terminal or _compiled():
-        yield
-        return
-    with console.status("compiling kernels (only the first time, up to a minute)"):
-        yield
-
-
-def _compiled() -> bool:
-    """Whether Numba's cache holds any of our kernels."""
-    elsewhere = os.environ.get("NUMBA_CACHE_DIR")
-    place = Path(elsewhere) if elsewhere else Path(headgate.__file__).parent / "kernels" / "__pycache__"
-    return any(place.rglob("*.nbi"))
 
 
 def decimals(amount: float) -> int:

@@ -1,9 +1,5 @@
 """The compiled inner loops. Every other layer is NumPy; each kernel here has a slow reference in the tests.
 
-Importing a module of this package loads machine code from Numba's cache, or compiles it the first time;
-`python -m headgate.kernels` does that ahead of time.
+Importing a module of this package loads its machine code, or compiles it the first time (`cache` says where it is
+kept); so callers import a kernel where they first need it. `headgate warm` compiles all of them ahead of time.
 """
-
-from headgate.kernels.compiled import drop_stale
-
-drop_stale()

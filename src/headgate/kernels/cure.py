@@ -14,9 +14,9 @@ import math
 import numpy as np
 from numba import njit
 
+from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, SEEN, SUM, UNITS
 from headgate.kernels.compiled import gufunc
 from headgate.kernels.curves import BASE, CAP, COLUMNS, LOC, NORM, A, B, cdf, fill_row, log_density
-from headgate.kernels.record import BINS, COUNT, FAILED, PER_OCTAVE, SEEN, SUM, UNITS
 from headgate.kernels.special import gammainc, gammaincc
 from headgate.laws.standard import TABLE_SIZE, TABLE_START, TABLE_STEP, Base
 

@@ -9,10 +9,10 @@ import math
 import numpy as np
 from numba import njit
 
+from headgate.kernels.bins import COUNT, FAILED, SEEN
 from headgate.kernels.compiled import gufunc
 from headgate.kernels.cure import POINTS, SUMS, gather, gathered_likelihood
 from headgate.kernels.curves import BASE, CAP, COLUMNS, LOC, A, B, fill_row
-from headgate.kernels.record import COUNT, FAILED, SEEN
 from headgate.laws.learned import Slot
 
 _LONGEST = 2.0  # a Newton step, in prior standard deviations

@@ -4,14 +4,8 @@ import math
 
 from numba import njit
 
-# The axes of an arm's evidence: kind, then count or sum, then bin.
-FAILED, PLAYED, SEEN = 0, 1, 2
-COUNT, SUM = 0, 1
-PER_OCTAVE = 8
-OCTAVES = 16
-BINS = PER_OCTAVE * OCTAVES + 1
-UNITS = float(2**20)
-"""A value is rounded to a multiple of its bin's lower edge / UNITS: sums are whole numbers, exact in any order."""
+from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, PLAYED, SEEN, SUM, UNITS
+from headgate.kernels.compiled import gufunc
 
 
 @njit(error_model="numpy")
@@ -45,24 +39,36 @@ def _add_result(arm, edges, x, success, threshold):
         _add(arm[FAILED], edges, x)
 
 
-@njit(cache=True, error_model="numpy")
-def record(bins, edges, most, x, success, threshold, counted):
+@gufunc(
+    [
+        "void(float64[:,:,:,:], float64[:], float64, float64[:], boolean[:], float64[:], boolean[:], boolean[:])",
+    ],
+    "(k,h,s,j),(j),(),(k),(k),(k),(k)->()",
+    writable=("bins",),
+)
+def record(bins, edges, most, x, success, threshold, counted, good):
     """Add one result to each arm, all rows of a batch in one line; an arm that got nothing tells nothing.
 
     False, and nothing added, if an allocation is not within [0, most] or below its arm's threshold.
     """
+    good[0] = True
     for i in range(x.size):
         if not 0.0 <= x[i] <= most or (success[i] and not 0.0 <= threshold[i] <= x[i]):
-            return False
+            good[0] = False
+            return
     for i in range(x.size):
         if counted[i] and x[i] > 0.0:
             _add_result(bins[i], edges, x[i], success[i], threshold[i])
-    return True
 
 
-@njit(cache=True, error_model="numpy")
-def record_rows(bins, edges, arm, x, success, threshold):
-    """Add each row of a log, whose arm is `arm[i]`."""
+@gufunc(
+    ["void(float64[:,:,:,:], float64[:], int64[:], float64[:], boolean[:], float64[:], int64[:])"],
+    "(k,h,s,j),(j),(n),(n),(n),(n)->()",
+    writable=("bins",),
+)
+def record_rows(bins, edges, arm, x, success, threshold, added):
+    """Add each row of a log, whose arm is `arm[i]`; returns how many there are."""
+    added[0] = x.size
     for i in range(x.size):
         if x[i] > 0.0:
             _add_result(bins[arm[i]], edges, x[i], success[i], threshold[i])

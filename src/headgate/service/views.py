@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection, RowMapping, func, select
 
 from headgate.estimators import likelihood
-from headgate.kernels.record import OCTAVES, PER_OCTAVE
+from headgate.kernels.bins import OCTAVES, PER_OCTAVE
 from headgate.oracle import solve
 from headgate.service import clock
 from headgate.service.bodies import (

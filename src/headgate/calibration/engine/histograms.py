@@ -15,7 +15,7 @@ import numpy as np
 from headgate.calibration.engine.connection import Table
 from headgate.evidence import Evidence, bin_edges
 from headgate.extras import extra
-from headgate.kernels.record import BINS, COUNT, FAILED, PER_OCTAVE, PLAYED, SEEN, SUM, UNITS
+from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, PLAYED, SEEN, SUM, UNITS
 
 
 def evidence_of(rows: Table, arms: Mapping[Any, int], max_budget: float) -> Evidence:

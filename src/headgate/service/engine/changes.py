@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from headgate.evidence import Evidence
-from headgate.kernels.record import BINS, COUNT, OCTAVES, PER_OCTAVE, SUM, UNITS
+from headgate.kernels.bins import BINS, COUNT, OCTAVES, PER_OCTAVE, SUM, UNITS
 from headgate.service import clock
 from headgate.service.bodies import EvidenceBody, ImportAnswer
 from headgate.service.engine.learner import Learner

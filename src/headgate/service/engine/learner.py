@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from headgate.evidence import Evidence
-from headgate.kernels.record import BINS, COUNT, SUM, record
+from headgate.kernels.bins import BINS, COUNT, SUM
+from headgate.kernels.record import record
 from headgate.laws import Floats
 from headgate.service.faults import RefusedError
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy

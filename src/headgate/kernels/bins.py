@@ -1,0 +1,9 @@
+"""The axes of an arm's evidence (kind, count or sum, bin) and its geometric bins; numbers alone, no compiled code."""
+
+FAILED, PLAYED, SEEN = 0, 1, 2
+COUNT, SUM = 0, 1
+PER_OCTAVE = 8
+OCTAVES = 16
+BINS = PER_OCTAVE * OCTAVES + 1
+UNITS = float(2**20)
+"""A value is rounded to a multiple of its bin's lower edge / UNITS: sums are whole numbers, exact in any order."""

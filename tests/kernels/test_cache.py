@@ -1,0 +1,260 @@
+"""Machine code is found, made and made anew: in every folder, by several processes, and without any folder at all.
+
+Each test runs real processes on a copy of the package with a small kernel of its own, `probe`, which calls a function
+in another file. A process that compiles says so on standard error; one that finds its code says nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import fcntl
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headgate
+from headgate.kernels import cache
+
+PACKAGE = Path(headgate.__file__).parent
+NOBODY = 65534
+as_root = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="only root can become another user, by setpriv"
+)
+
+PROBE = """
+from headgate.kernels.compiled import gufunc
+from headgate.kernels.probe_part import part
+
+@gufunc(["void(float64, float64[:])"], "()->()")
+def probe(x, out):
+    out[0] = part(x)
+"""
+PART = """
+from numba import njit
+
+@njit
+def part(x):
+    return x + {added}
+"""
+RUN = "from headgate.kernels.probe import probe; print(float(probe(1.0)))"
+
+
+class Copy:
+    """A copy of the package, and processes that use it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.home, self.temporary = root / "home", root / "temporary"
+        self.site = root / "site"
+        for folder in (root, self.home, self.temporary):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o777 | stat.S_ISVTX)
+        (self.site / "headgate" / "kernels").mkdir(parents=True)
+        for source in ("__init__.py", "kernels/__init__.py", "kernels/cache.py", "kernels/compiled.py"):
+            shutil.copy(PACKAGE / source, self.site / "headgate" / source)
+        (self.site / "headgate" / "__init__.py").write_text("")
+        (self.site / "headgate" / "laws").mkdir()
+        for source in cache.IMPORTED:
+            shutil.copy(PACKAGE / "laws" / source, self.site / "headgate" / "laws" / source)
+        (self.site / "headgate" / "kernels" / "probe.py").write_text(PROBE)
+        self.edit(1.0)
+
+    @property
+    def beside(self) -> Path:
+        return self.site / "headgate" / "kernels" / "__pycache__"
+
+    def edit(self, added: float) -> None:
+        """Change what the kernel's part in the other file adds."""
+        (self.site / "headgate" / "kernels" / "probe_part.py").write_text(PART.format(added=added))
+
+    def start(self, user: int = 0, **environment: str) -> subprocess.Popen[str]:
+        """Start a process; without HEADGATE_CACHE and XDG_CACHE_HOME unless they are given."""
+        here = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(self.site),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+        }
+        become = []
+        if user:  # who may read what root may, as the interpreter can be in root's home, but write only what is theirs
+            reading = ("--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search")
+            become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *reading]
+        return subprocess.Popen(
+            [*become, sys.executable, "-c", RUN],
+            env=here | environment,
+            cwd=self.root,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def run(self, user: int = 0, **environment: str) -> tuple[float, str]:
+        """The answer of a process, and what it said."""
+        process = self.start(user, **environment)
+        out, said = process.communicate()
+        assert process.returncode == 0, said
+        return float(out), said
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path / "copy")
+
+
+def entries(folder: Path) -> list[Path]:
+    """The folders in which the probe's code lies."""
+    return sorted(folder.glob("*/probe.probe"))
+
+
+FOLDERS = {
+    "chosen": ({"HEADGATE_CACHE": "{root}/chosen"}, "chosen"),
+    "beside": ({}, "site/headgate/kernels/__pycache__"),
+    "cache-of-numba-is-elsewhere": ({"NUMBA_CACHE_DIR": "{root}/numba"}, "site/headgate/kernels/__pycache__"),
+    "user": ({"XDG_CACHE_HOME": "{root}/home/xdg"}, "home/xdg/headgate"),
+    "home": ({}, "home/.cache/headgate"),
+    "temporary": ({"HOME": "/nonexistent"}, f"temporary/headgate-cache-{NOBODY}"),
+}
+
+
+@as_root
+@pytest.mark.parametrize("name", FOLDERS)
+def test_code_is_kept_and_an_edit_of_any_kernel_is_noticed_in_every_folder(copy: Copy, name: str) -> None:
+    environment, folder = FOLDERS[name]
+    environment = {variable: value.format(root=copy.root) for variable, value in environment.items()}
+    user = NOBODY if name in ("user", "home", "temporary") else 0  # who cannot write beside the package
+    answer, said = copy.run(user, **environment)
+    assert answer == 2.0
+    assert str(copy.root / folder) in said
+    assert len(entries(copy.root / folder)) == 1
+    assert copy.run(user, **environment) == (2.0, "")
+    copy.edit(2.0)
+    answer, said = copy.run(user, **environment)
+    assert answer == 3.0
+    assert said.startswith("headgate: compiling")
+    copy.edit(1.0)
+    assert copy.run(user, **environment) == (2.0, "")  # by content, not by time: the old code is right again
+    assert len(list(copy.root.rglob("probe.probe"))) == 2  # and nothing was written anywhere else
+
+
+@as_root
+def test_code_made_with_an_image_serves_a_user_who_can_write_nowhere(copy: Copy) -> None:
+    copy.run()
+    for folder in (copy.home, copy.temporary):
+        folder.chmod(0o555)
+    assert copy.run(NOBODY) == (2.0, "")
+
+
+@as_root
+def test_without_any_folder_to_write_to_it_compiles_for_the_process(copy: Copy) -> None:
+    nowhere = copy.root / "sitecustomize.py"
+    nowhere.write_text("import tempfile; tempfile._candidate_tempdir_list = list\n")  # not one temporary folder
+    for environment in (
+        {"PYTHONPATH": f"{copy.site}:{copy.root}", "HOME": ""},
+        {"HEADGATE_CACHE": "/nonexistent/chosen"},
+    ):
+        answer, said = copy.run(NOBODY, **environment)
+        assert answer == 2.0
+        assert "for this process alone" in said
+    assert not list(copy.root.rglob("probe.probe"))
+
+
+@as_root
+def test_a_temporary_folder_that_another_user_may_write_to_is_not_trusted(copy: Copy) -> None:
+    copy.home.chmod(0o555)
+    folder = copy.temporary / f"headgate-cache-{NOBODY}"
+    folder.mkdir()
+    for owner, mode in ((1234, 0o755), (NOBODY, 0o777)):
+        os.chown(folder, owner, owner)
+        folder.chmod(mode)
+        answer, said = copy.run(NOBODY)
+        assert answer == 2.0
+        assert "for this process alone" in said
+        assert not list(folder.iterdir())
+    folder.chmod(0o700)
+    assert str(folder) in copy.run(NOBODY)[1]
+
+
+def test_processes_that_start_together_compile_once(copy: Copy) -> None:
+    processes = [copy.start() for _ in range(4)]
+    said = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4
+    assert [out for out, _ in said] == ["2.0\n"] * 4
+    assert sum("compiling" in err for _, err in said) == 1
+    (entry,) = entries(copy.beside)
+    assert sorted(path.name for path in entry.parent.iterdir()) == ["probe.probe", "probe.probe.lock"]
+
+
+@pytest.fixture
+def locked(copy: Copy) -> Iterator[None]:
+    """Every lock there is, held by this process."""
+    copy.run()
+    locks = [path.open("r+") for path in copy.beside.glob("*/*.lock")]
+    assert locks
+    for lock in locks:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    yield
+    for lock in locks:
+        lock.close()
+
+
+@pytest.mark.usefixtures("locked")
+def test_a_process_that_has_its_code_waits_for_nobody(copy: Copy) -> None:
+    assert copy.run() == (2.0, "")
+
+
+@pytest.mark.usefixtures("locked")
+def test_another_environment_has_code_and_a_lock_of_its_own(copy: Copy) -> None:
+    answer, said = copy.run(NUMBA_CPU_NAME="generic")  # as another processor, or another version, would
+    assert answer == 2.0
+    assert "compiling" in said
+    assert len(entries(copy.beside)) == 2
+    assert copy.run() == copy.run(NUMBA_CPU_NAME="generic") == (2.0, "")
+
+
+def test_damaged_code_is_made_again(copy: Copy) -> None:
+    copy.run()
+    (entry,) = entries(copy.beside)
+    for damage in (lambda path: path.write_bytes(path.read_bytes()[:20]), Path.unlink):
+        for kind in ("*.nbi", "*.nbc"):
+            for path in entry.glob(kind):
+                damage(path)
+        answer, said = copy.run()
+        assert answer == 2.0
+        assert "compiling" in said
+        assert copy.run() == (2.0, "")
+
+
+def test_what_a_killed_process_left_is_removed(copy: Copy) -> None:
+    copy.run()
+    (entry,) = entries(copy.beside)
+    entry.rename(entry.parent / ".probe.probe.left")
+    assert "compiling" in copy.run()[1]
+    assert sorted(path.name for path in entry.parent.iterdir()) == ["probe.probe", "probe.probe.lock"]
+
+
+def test_the_oldest_keys_go(tmp_path: Path) -> None:
+    names = [f"{n:024x}" for n in range(12)]
+    for age, name in enumerate(names):
+        (tmp_path / name / "some.kernel").mkdir(parents=True)
+        os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
+    (tmp_path / "something else").mkdir()
+    cache._drop_old(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [*names[:8], "something else"]
+
+
+def test_the_key_covers_all_that_the_kernels_import() -> None:
+    imported = set()
+    for source in (PACKAGE / "kernels").glob("*.py"):
+        for node in ast.walk(ast.parse(source.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            imported |= {name for name in names if name.startswith("headgate.")}
+    elsewhere = {name for name in imported if not name.startswith("headgate.kernels")}
+    assert elsewhere <= {f"headgate.laws.{Path(name).stem}" for name in cache.IMPORTED}
