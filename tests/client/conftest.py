@@ -23,6 +23,7 @@ from headgate.client import AsyncClient, Client, Retry
 from headgate.service.settings import Settings
 from headgate.service.web.app import create_app
 
+STATUS = {"busy": 503, "limit": 429, "gateway": 502, "timeout": 504}
 QUICK = Retry(first=0.001, most=0.01, attempt=10.0, deadline=20.0)
 
 
@@ -99,8 +100,8 @@ def name(request: pytest.FixtureRequest) -> str:
 class Flaky:
     """A proxy that does to each request what comes next in a plan; when that ends, it passes everything on.
 
-    pass: as it is. busy, limit: 503 or 429, not passed on. drop: no answer, not passed on. lose: passed on, and the
-    answer lost. tear: passed on, and only half of the answer comes back.
+    pass: as it is. busy, limit, gateway, timeout: a status of `STATUS`, not passed on. drop: no answer, not passed on.
+    lose: passed on, and the answer lost. tear: passed on, and only half of the answer comes back.
     """
 
     def __init__(self, url: str) -> None:
@@ -133,8 +134,8 @@ class Flaky:
         fate = self.plan.pop(0) if self.plan else "pass"
         if fate == "drop":
             request.close_connection = True
-        elif fate in {"busy", "limit"}:
-            self._answer(request, 503 if fate == "busy" else 429, b"<h1>not now</h1>")
+        elif fate in STATUS:
+            self._answer(request, STATUS[fate], b"<h1>not now</h1>")
         else:
             upstream = http.client.HTTPConnection(self.upstream)
             upstream.request(request.command, request.path, body, {"content-type": "application/json"})

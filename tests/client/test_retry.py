@@ -9,6 +9,7 @@ import pytest
 
 from headgate.client import (
     Client,
+    ClientError,
     ConflictError,
     InvalidRequestError,
     RateLimitError,
@@ -21,14 +22,14 @@ from headgate.client.retry import Again, Attempts, Done
 from headgate.errors import InputError
 from tests.client.conftest import Flaky, open_client
 
-FATES = ("pass", "busy", "limit", "drop", "lose", "tear")
+FATES = ("pass", "busy", "limit", "drop", "lose", "tear", "gateway", "timeout")
 
 
 def test_exactly_once_whatever_is_lost(kind: str, flaky: Flaky, url: str, name: str) -> None:
-    """Two requests of three fail, in five ways; the service counts every decision and every outcome once."""
+    """Most requests fail, in seven ways; the service counts every decision and every outcome once."""
     client = open_client(kind, flaky.url)
     client.put_allocator(name, ["a", "b"], "exponential", 10.0, policy="uniform")
-    flaky.plan = random.Random(7).choices(FATES, (2, 1, 1, 1, 1, 1), k=400)  # noqa: S311  # a plan, not a secret
+    flaky.plan = random.Random(7).choices(FATES, (3, 1, 1, 1, 1, 1, 1, 1), k=400)  # noqa: S311  # a plan, not a secret
     said = {}
     for number in range(60):
         decision = client.decide(name, 8.0)
@@ -79,7 +80,9 @@ def test_refusals_are_not_repeated(kind: str, flaky: Flaky, name: str) -> None:
     client.close()
 
 
-@pytest.mark.parametrize(("fate", "error"), [("busy", UnavailableError), ("limit", RateLimitError)])
+@pytest.mark.parametrize(
+    ("fate", "error"), [("busy", UnavailableError), ("limit", RateLimitError), ("gateway", UnavailableError)]
+)
 def test_patience_ends(kind: str, flaky: Flaky, fate: str, error: type[Exception]) -> None:
     client = open_client(kind, flaky.url, retry=Retry(first=0.01, most=0.02, deadline=0.2))
     flaky.plan = [fate] * 1000
@@ -113,6 +116,18 @@ def test_pauses_double_up_to_the_longest() -> None:
     pauses = [tries.failed(OSError("gone")).pause for _ in range(6)]
     assert pauses == [0.5, 1.0, 2.0, 3.0, 3.0, 3.0]
     assert attempts(Retry(), Clock(), chance=0.0).failed(OSError()).pause == 0.0
+
+
+@pytest.mark.parametrize("status", range(300, 600))
+def test_what_is_tried_again(status: int) -> None:
+    """Too many requests, and a service that cannot be reached or used now; nothing else gets better by itself."""
+    tries = attempts(Retry(first=0.5, deadline=60.0), Clock())
+    if status in {429, 502, 503, 504}:
+        assert tries.answered(status, {}, b"<h1>not now</h1>") == Again(0.5)
+    else:
+        with pytest.raises(ClientError) as error:
+            tries.answered(status, {}, b"")
+        assert error.value.status == status
 
 
 def test_the_service_may_ask_for_a_longer_pause() -> None:

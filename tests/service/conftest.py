@@ -40,7 +40,7 @@ def _administering(server: str) -> Iterator[Connection]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A new, empty database of either kind."""
-    return _new(request, tmp_path)
+    return new_database(request, request.param, tmp_path / "headgate.db")
 
 
 @pytest.fixture
@@ -48,9 +48,10 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'headgate.db'}"
 
 
-def _new(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'headgate.db'}"
+def new_database(request: pytest.FixtureRequest, kind: str, file: Path) -> str:
+    """Return the URL of an empty database: this file, or one of the server's under a name of its own."""
+    if kind == "sqlite":
+        return f"sqlite:///{file}"
     server: str = request.getfixturevalue("postgres")
     name = f"t{uuid.uuid4().hex}"
     with _administering(server) as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
@@ -98,6 +99,24 @@ def test_what_was_not_committed_was_not_learned(
     again = ledger.answer([asking.tell("d", results(made, set(ARMS))), asking.ask("new")])
     assert not any(isinstance(answer, ServiceError) for answer in again)
     assert verify(database) == []
+
+
+def test_a_decision_knows_the_reports_of_its_batch(database: Database) -> None:
+    """Asked together with a report, in whichever order, a decision is the one that is made after it."""
+    ledger = Ledger(database)
+    for name in ("after", "with", "before"):  # three allocators that are the same, random numbers included
+        asking.create(ledger, name, policy={"name": "thompson", "seed": 7})
+        asking.play(ledger, 8, name=name)
+        asking.decide(ledger, f"{name}-d", name=name)
+    made = {name: ledger.recent[f"{name}-d"].allocation or {} for name in ("after", "with", "before")}
+    assert list(made["after"].values()) == list(made["with"].values()) == list(made["before"].values())
+    said = {name: asking.tell(f"{name}-d", results(made[name], set(ARMS))) for name in made}
+    ledger.answer([said["after"]])
+    after = asking.decide(ledger, "after-next", name="after")
+    together, _ = ledger.answer([asking.ask("with-next", name="with"), said["with"]])
+    before = asking.decide(ledger, "before-next", name="before")
+    assert json.loads(together)["allocation"] == after["allocation"]
+    assert before["allocation"] != after["allocation"], "or the test would show nothing"
 
 
 def test_the_same_id_in_one_batch_is_one_decision(database: Database) -> None:

@@ -54,12 +54,19 @@ def test_scopes(guarded: httpx.Client, make_key: Maker) -> None:
         for scope, headers in sorted(keys.items()):
             expected = order.index(scope) <= order.index(needed)
             assert (ask(headers).status_code != 403) == expected, (needed, scope)
-        for headers in ({}, bearer("hg_x_y"), {"Authorization": "Basic abc"}):
+        known = id_of(keys["admin"])
+        for headers in ({}, bearer("hg_x_y"), {"Authorization": "Basic abc"}, bearer(f"hg_{known}_wrong"),
+                        bearer(f"hg_{known}_"), bearer(f"hg_{known}")):  # fmt: skip
             refused = ask(headers)
             assert refused.status_code == 401
             assert refused.json()["error"]["code"] == "unauthorized"
     assert guarded.get("/metrics").status_code == 401
     assert guarded.get("/healthz").status_code == guarded.get("/readyz").status_code == 200
+
+
+def id_of(headers: dict[str, str]) -> str:
+    """Return the id in a key that is good."""
+    return headers["Authorization"].split("_")[1]
 
 
 def wait_for(client: httpx.Client, headers: dict[str, str]) -> None:
@@ -123,7 +130,8 @@ def test_a_cookie_may_look_but_not_change(guarded: httpx.Client, make_key: Maker
     key = make_key()
     wait_for(guarded, bearer(key))
     assert guarded.get("/", headers={"Accept": "text/html"}).headers["location"] == "/login"
-    assert guarded.post("/login", data={"key": "hg_no_no"}).status_code == 401
+    for wrong in ("hg_no_no", key[:-1] + ("A" if key[-1] != "A" else "B"), f"hg_{key.split('_')[1]}_"):
+        assert guarded.post("/login", data={"key": wrong}).status_code == 401
     signed = guarded.post("/login", data={"key": key})
     assert signed.status_code == 303
     for rule in ("HttpOnly", "SameSite=strict"):

@@ -1,16 +1,34 @@
-"""Migrations lead to the tables the code uses, from nothing and with others starting at the same time."""
+"""Migrations lead to the tables the code uses: from nothing, from every version before, with others starting too.
+
+`kept/` has a backup made by the code of each version of the tables; old ones can be restored, and continued from.
+"""
 
 from __future__ import annotations
 
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import Connection, MetaData, create_engine, insert, select
 
 from headgate.errors import InputError
+from headgate.service import upkeep
+from headgate.service.backup import restore
+from headgate.service.engine.ledger import Ledger
 from headgate.service.faults import UnavailableError
 from headgate.service.store import Database, open_database, schema
+from headgate.service.store.database import migration_config
+from headgate.service.verify import verify
+from tests.service import asking
+
+KEPT = sorted((Path(__file__).parent / "kept").glob("backup-*.db"))
 
 
 def test_the_newest_version_is_the_schema(database: Database) -> None:
@@ -22,6 +40,71 @@ def test_workers_that_start_together_migrate_once(url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         for database in pool.map(open_database, [url] * 4):
             database.close()
+
+
+@pytest.fixture(params=KEPT, ids=lambda file: file.stem)
+def old(request: pytest.FixtureRequest, url: str) -> str:
+    """A database as an older version left it: its tables, filled from the backup that was kept."""
+    engine, version = create_engine(url), request.param.stem.removeprefix("backup-")
+    source = create_engine(f"sqlite:///{request.param}")
+    with engine.begin() as connection, source.connect() as kept:
+        command.upgrade(migration_config(connection), version)
+        tables = MetaData()
+        tables.reflect(kept)
+        for table in tables.sorted_tables:
+            rows = [dict(row) for row in kept.execute(select(table)).mappings()]
+            if rows and table.name != "alembic_version":
+                there = MetaData()
+                there.reflect(connection, only=[table.name])
+                booleans = {"by_expiry": bool} if table.name == "reports" else {}
+                rows = [row | {name: kind(row[name]) for name, kind in booleans.items()} for row in rows]
+                connection.execute(insert(there.tables[table.name]), rows)
+    engine.dispose()
+    source.dispose()
+    return url
+
+
+def _as_the_log_says(database: Database) -> None:
+    """What the newest columns hold is what the texts say, and silence counts where it should."""
+
+    def read(connection: Connection) -> Iterator[bool]:
+        decisions, allocators = schema.decisions.c, schema.allocators.c
+        for request, budget in connection.execute(select(decisions.request, decisions.budget)):
+            yield json.loads(request)["budget"] == budget
+        for spec, on_expiry in connection.execute(select(allocators.spec, allocators.on_expiry)):
+            yield json.loads(spec)["on_expiry"] == on_expiry
+
+    assert all(database.look(lambda connection: list(read(connection))))
+    assert verify(database) == []
+    silent = [key for _, _, key in database.look(lambda c: upkeep.silent(c, after=(-1, -1)))]
+    assert silent == ["strict-silent", "strict-plan"], "not the schedule of which nobody knows what was spent"
+
+
+def test_an_older_database_is_brought_up_to_date(old: str) -> None:
+    database = open_database(old)
+    _as_the_log_says(database)
+    asking.play(Ledger(database), 3, seed=9, name="strict")
+    assert verify(database) == []
+    database.close()
+
+
+@pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
+def test_an_older_backup_is_restored(database: Database, file: Path, tmp_path: Path) -> None:
+    copy = tmp_path / file.name
+    shutil.copyfile(file, copy)
+    restore(copy, database)
+    _as_the_log_says(database)
+    assert copy.read_bytes() == file.read_bytes(), "a backup is never changed"
+
+
+def test_a_backup_of_the_version_before_the_newest_is_kept() -> None:
+    """A new migration comes with a backup made by the code before it."""
+    versions = sorted((Path(schema.__file__).parent / "migrations" / "versions").glob("0*.py"))
+    assert [file.stem for file in KEPT] == [f"backup-{file.name[:4]}" for file in versions[:-1]]
+    for file in KEPT:
+        found = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+        assert found.execute("SELECT version_num FROM alembic_version").fetchall() == [(file.stem[-4:],)]
+        found.close()
 
 
 @pytest.mark.parametrize("wrong", ["headgate.db", "mysql://host/db", "sqlite://", "sqlite:///:memory:"])

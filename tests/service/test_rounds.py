@@ -151,6 +151,30 @@ def test_silence_is_not_failure_unless_the_allocator_says_so(client: httpx.Clien
     assert sum(n for _, n, _ in trials) == 1
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_an_arm_that_got_nothing_cannot_succeed(client: httpx.Client) -> None:
+    put(client, arms=["a", {"name": "b", "upper": 0.0}], policy={"name": "uniform"})
+    decision = decide(client)
+    assert decision["allocation"]["b"] == 0.0
+    said = {"a": {"success": False}, "b": {"success": True, "threshold": 0.0}}
+    refused = report(client, decision["decision_id"], said)
+    assert refused.status_code == 422
+    assert refused.json()["error"]["fields"][0]["field"] == "results.b.threshold"
+    assert client.get(f"/v1/decisions/{decision['decision_id']}").json()["results"] == {}
+    said["b"] = {"success": False}
+    assert report(client, decision["decision_id"], said).json()["complete"], "that it failed may be said"
+    assert counts(client)["reward"] == 0
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_what_was_given_may_be_less_than_the_budget(client: httpx.Client) -> None:
+    put(client, arms=[{"name": "a", "upper": 3.0}, {"name": "b", "upper": 4.0}], policy={"name": "uniform"})
+    key = decide(client)["decision_id"]
+    assert report(client, key, {"a": {"success": False}, "b": {"success": False}}).json()["complete"]
+    state = counts(client)
+    assert (state["budget"], state["given"]) == (pytest.approx(20.0, rel=1e-5), pytest.approx(7.0, rel=1e-5))
+
+
 def test_many_at_once_each_with_its_own_status(client: httpx.Client) -> None:
     put(client)
     asked = [{"budget": 5.0, "decision_id": "m1"}, {"budget": 31.0}, {"budget": 5.0, "decision_id": "m1"}]

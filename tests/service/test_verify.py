@@ -13,6 +13,7 @@ from headgate.service.engine.ledger import Ledger
 from headgate.service.store import Database, open_database, schema
 from headgate.service.verify import verify
 from tests.service import asking
+from tests.service.conftest import new_database
 from tests.service.harness import results
 
 
@@ -60,6 +61,20 @@ def test_damage_is_found(played: Database, damage: str, words: str) -> None:
     assert any(words in line for line in verify(played))
 
 
+@pytest.mark.parametrize(("part", "said"), [(1, '{"q1":null}'), (2, "{}")])
+def test_reports_that_overlap_or_have_gaps_are_found(database: Database, part: int, said: str) -> None:
+    """One more row in the log, which changes no sum: the same said again, or a part after one that is not there."""
+    ledger = Ledger(database)
+    asking.create(ledger, policy={"name": "uniform"})
+    asking.decide(ledger, "d")
+    ledger.answer([asking.tell("d", results(dict.fromkeys(("q1", "q2", "q3"), 1.0), set()))])
+    assert verify(database) == []
+    with database.transaction() as connection:
+        again = {"allocator_id": 1, "round": 0, "part": part, "results": said, "recorded_at": 0, "by_expiry": False}
+        connection.execute(schema.reports.insert().values(again))
+    assert verify(database) == ["quiz: the reports of decision 'd' overlap or have gaps"]
+
+
 def _rows(database: Database) -> dict[str, list[str]]:
     def read(connection: Connection) -> dict[str, list[str]]:
         return {t.name: sorted(map(str, connection.execute(t.select()))) for t in schema.metadata.sorted_tables}
@@ -85,14 +100,17 @@ def test_a_backup_is_restored_and_goes_on(played: Database, tmp_path: Path) -> N
     other.close()
 
 
-def test_a_backup_moves_into_postgresql(played: Database, url: str, tmp_path: Path) -> None:
-    """From either kind into a new database of the same kind, through the file."""
+def test_a_backup_moves_to_the_other_kind(played: Database, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """From SQLite into PostgreSQL and from PostgreSQL into SQLite, through the file; there it goes on."""
     file = tmp_path / "backup.db"
     rows = backup(played, file)
-    if not played.is_sqlite:
-        with played.transaction() as connection:
-            for table in reversed(schema.metadata.sorted_tables):
-                connection.execute(table.delete())
-        assert restore(file, played) == rows
-        asking.create(Ledger(played), "after")
-        assert verify(played) == []
+    kind = "postgresql" if played.is_sqlite else "sqlite"
+    other = open_database(new_database(request, kind, tmp_path / "moved.db"))
+    assert other.is_sqlite != played.is_sqlite
+    assert restore(file, other) == rows
+    assert _rows(other) == _rows(played)
+    ledger = Ledger(other)
+    asking.create(ledger, "after")  # its number follows those that were copied
+    asking.play(ledger, 3, seed=9)
+    assert verify(other) == []
+    other.close()

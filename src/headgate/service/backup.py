@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
-from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, func, insert, select
 
@@ -34,20 +35,21 @@ def backup(database: Database, file: Path) -> int:
 
 
 def restore(file: Path, database: Database) -> int:
-    """Copy a backup into an empty database; return the number of rows."""
+    """Copy a backup, of this version or before, into an empty database; return the number of rows."""
     if not file.is_file():
         raise InputError(f"there is no backup {file}")
     with database.transaction() as connection:
         for table in schema.metadata.sorted_tables:
             if connection.execute(select(func.count()).select_from(table)).scalar_one():
                 raise InputError(f"the database is not empty ({table.name} has rows): restore into a new one")
-    source = open_database(
-        URL.create("sqlite", database=f"file:{quote(str(file))}", query={"mode": "ro", "uri": "true"}), migrate=False
-    )
-    try:
-        return source.look(lambda connection: _copy_all(connection, database))
-    finally:
-        source.close()
+    with tempfile.TemporaryDirectory(prefix="headgate-restore-") as folder:
+        copy = Path(folder, "backup.db")  # brought up to date, which the file itself must not be
+        shutil.copyfile(file, copy)
+        source = open_database(URL.create("sqlite", database=str(copy)))
+        try:
+            return source.look(lambda connection: _copy_all(connection, database))
+        finally:
+            source.close()
 
 
 def _copy_all(source: Connection, target: Database) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +14,6 @@ from headgate.evidence import Evidence
 from headgate.laws import Floats, Law
 from headgate.oracle import Allocation, solve, standard_form
 from headgate.service.engine.learner import Learner
-from headgate.service.engine.transaction import UNITS
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import schema
 
@@ -87,7 +85,7 @@ def typical_budget(row: RowMapping, max_budget: float) -> float:
     """Return the mean budget of complete decisions, or the largest there can be."""
     if not row["complete"] or not row["budget_units"]:
         return max_budget
-    return float(min(row["budget_units"] * (max_budget / UNITS) / row["complete"], max_budget))
+    return float(min(row["budget_units"] * (max_budget / schema.BUDGET_UNITS) / row["complete"], max_budget))
 
 
 def _budgets(connection: Connection, row: RowMapping) -> list[tuple[float, int]]:
@@ -96,10 +94,8 @@ def _budgets(connection: Connection, row: RowMapping) -> list[tuple[float, int]]
     What the best allocation promises at the mean budget is not what it promises in the mean over the budgets.
     """
     table = schema.decisions.c
-    asked = connection.execute(
-        select(table.request).where(table.allocator_id == row["id"], table.round >= row["decisions"] - _LATEST)
-    ).scalars()
-    known = sorted(budget for budget in (json.loads(text)["budget"] for text in asked) if budget is not None)
+    latest = select(table.budget).where(table.allocator_id == row["id"], table.round >= row["decisions"] - _LATEST)
+    known = sorted(connection.execute(latest.where(table.budget.is_not(None))).scalars())
     values, often = np.unique(known, return_counts=True)
     if len(values) <= _GROUPS:
         return list(zip(values.tolist(), often.tolist(), strict=True))

@@ -13,6 +13,7 @@ MOST_AT_ONCE = 1000
 MOST_SCHEDULES = 10
 Whole = Annotated[int, Field(strict=True)]
 Cell = Annotated[list[Whole], Field(min_length=3, max_length=3, description="[bin, count, total]")]
+Cells = dict[Literal["failed", "played", "seen"], list[Cell]]
 
 
 class DecisionRequest(Body):
@@ -232,11 +233,12 @@ class History(Body):
 
 
 class EvidenceBody(Body):
-    """Evidence by arm: per kind the bins that hold something, with counts and whole sums."""
+    """Evidence as `headgate.evidence.plain` documents it and `Evidence.to_dict` writes it, in whole numbers."""
 
+    version: Literal[2] = 2
     max_budget: Positive
     bins: Annotated[list[Whole], Field(min_length=2, max_length=2, description="[bins to an octave, octaves]")]
-    arms: dict[ArmName, dict[Literal["failed", "played", "seen"], list[Cell]]]
+    arms: dict[ArmName, Cells] | list[Cells] = Field(description="By name, or a list in the order of the arms.")
 
 
 class ImportAnswer(Body):

@@ -21,7 +21,6 @@ from headgate.service import clock, upkeep
 from headgate.service.beliefs import Belief, believe
 from headgate.service.engine.changes import locked
 from headgate.service.engine.requests import Change
-from headgate.service.engine.transaction import UNITS
 from headgate.service.faults import UnavailableError
 from headgate.service.store import schema
 from headgate.service.views import row_of
@@ -76,7 +75,7 @@ def take(connection: Connection, name: str) -> Snapshot:
 
 def snapshot_of(row: RowMapping, belief: Belief) -> Snapshot:
     """Return what a snapshot keeps of a belief."""
-    unit = belief.spec.max_budget / UNITS
+    unit = belief.spec.max_budget / schema.BUDGET_UNITS
     low, high = belief.value_interval
     return Snapshot(
         taken_at=clock.now(),

@@ -40,7 +40,7 @@ async def count_silence(service: Service) -> None:
     """Where silence until the deadline is failure, report it; once, whoever does it first."""
     last: tuple[int, int] = (-1, -1)
     while True:
-        found = await service.look(partial(_silent, after=last))
+        found = await service.look(partial(silent, after=last))
         reports = [Report(key, Outcome(results={}), by_expiry=True) for _, _, key in found]
         if reports:
             await service.writer.ask_all(reports)
@@ -49,7 +49,7 @@ async def count_silence(service: Service) -> None:
         last = found[-1][:2]
 
 
-def _silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, int, str]]:
+def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, int, str]]:
     """Return decisions past their deadline of which it is known what their arms got."""
     waiting, decisions, allocators = schema.waiting.c, schema.decisions.c, schema.allocators.c
     reports = schema.reports.c
@@ -62,8 +62,8 @@ def _silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, i
         select(waiting.allocator_id, waiting.round, decisions.id)
         .join_from(schema.waiting, schema.decisions)
         .join(schema.allocators, allocators.id == waiting.allocator_id)
-        .where(waiting.expires_at < clock.now(), allocators.spec.like('%"on_expiry":"failure"%'))
-        .where(decisions.request.not_like('{"budget":null%') | spent)  # else nobody knows what the arms got
+        .where(waiting.expires_at < clock.now(), allocators.on_expiry == "failure")
+        .where(decisions.budget.is_not(None) | spent)  # else nobody knows what the arms got
         .where((waiting.allocator_id > after[0]) | ((waiting.allocator_id == after[0]) & (waiting.round > after[1])))
         .order_by(waiting.allocator_id, waiting.round)
         .limit(_PAGE)

@@ -15,10 +15,9 @@ from headgate.errors import HeadgateError
 from headgate.evidence import Evidence
 from headgate.laws import PerArm
 from headgate.service.bodies import EvidenceBody
-from headgate.service.engine.changes import evidence_bins
+from headgate.service.engine.changes import evidence_of_body
 from headgate.service.engine.decided import Decided
 from headgate.service.engine.learner import evidence_of
-from headgate.service.engine.transaction import UNITS
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law
 from headgate.service.store import Database, schema
 
@@ -96,9 +95,9 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
         select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
     ):
         try:
-            replay.evidence.bins[...] += evidence_bins(
+            replay.evidence.bins[...] += evidence_of_body(
                 EvidenceBody.model_validate_json(body), replay.names, spec.max_budget
-            )
+            ).bins
         except HeadgateError as error:
             replay.wrong.append(f"import {key!r} cannot be read: {error}")
     for decided, reports in _log(connection, row["id"]):
@@ -169,7 +168,7 @@ def _follow(replay: _Replay, decided: Decided, reports: list[Row[Any]]) -> None:
         return
     won = sum(threshold is not None for threshold in results.values())
     budget = decided.budget if decided.budget is not None else spent
-    scale = UNITS / replay.spec.max_budget
+    scale = schema.BUDGET_UNITS / replay.spec.max_budget
     replay.complete += 1
     replay.reward += min(won, 1) if replay.spec.reward == "cascade" else won
     replay.budget_units += round((budget or 0.0) * scale)

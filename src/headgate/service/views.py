@@ -9,7 +9,6 @@ import numpy as np
 from sqlalchemy import Connection, RowMapping, func, select
 
 from headgate.estimators import likelihood
-from headgate.kernels.bins import OCTAVES, PER_OCTAVE
 from headgate.oracle import solve
 from headgate.service import clock
 from headgate.service.bodies import (
@@ -25,8 +24,7 @@ from headgate.service.bodies import (
     Result,
 )
 from headgate.service.engine.decided import Decided, Heard
-from headgate.service.engine.learner import Learner, sparse
-from headgate.service.engine.transaction import UNITS
+from headgate.service.engine.learner import Learner
 from headgate.service.faults import NotFoundError
 from headgate.service.spec import AllocatorSpec, ArmSpec
 from headgate.service.store import schema
@@ -75,7 +73,7 @@ def _allocator(connection: Connection, row: RowMapping) -> Allocator:
 
 def counts(connection: Connection, row: RowMapping) -> Counts:
     """Return what became of an allocator's decisions."""
-    waiting, unit = schema.waiting, json.loads(row["spec"])["max_budget"] / UNITS
+    waiting, unit = schema.waiting, json.loads(row["spec"])["max_budget"] / schema.BUDGET_UNITS
     here = waiting.c.allocator_id == row["id"]
     expired = connection.execute(
         select(func.count()).select_from(waiting).where(here, waiting.c.expires_at < clock.now())
@@ -143,7 +141,7 @@ def _finite(value: Any) -> float | None:
 def evidence(connection: Connection, name: str) -> EvidenceBody:
     """Return all that has been seen, as `import` takes it."""
     learner = Learner(connection, row_of(connection, name))
-    return EvidenceBody.model_validate({**sparse(learner.evidence, learner.names), "bins": (PER_OCTAVE, OCTAVES)})
+    return EvidenceBody.model_validate(learner.evidence.to_dict(learner.names))
 
 
 def history(connection: Connection, name: str, before: int | None, limit: int) -> History:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
+from headgate.errors import InputError
 from headgate.evidence import Evidence
-from headgate.kernels.bins import BINS, COUNT, OCTAVES, PER_OCTAVE, SUM, UNITS
 from headgate.service import clock
 from headgate.service.bodies import EvidenceBody, ImportAnswer
 from headgate.service.engine.learner import Learner
@@ -17,14 +15,10 @@ from headgate.service.spec import MOST_ARMS, AllocatorSpec, ArmSpec, build_polic
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
 
-KINDS = ("failed", "played", "seen")
-_MOST_TRIALS = 2**40
-
 
 def create(connection: Connection, actor: str, name: str, spec: AllocatorSpec) -> bool:
     """Create an allocator; False if there is the same already."""
     check(spec)
-    text = spec.canonical()
     table = schema.allocators
     before = connection.execute(select(table.c.spec).where(table.c.name == name)).scalar()
     if before is not None:
@@ -32,7 +26,9 @@ def create(connection: Connection, actor: str, name: str, spec: AllocatorSpec) -
             raise ConflictError(f"allocator {name!r} exists with another body: archive it and choose another name")
         return False
     moment = clock.now()
-    made = connection.execute(insert(table).values(name=name, spec=text, created_at=moment))
+    made = connection.execute(
+        insert(table).values(name=name, spec=spec.canonical(), on_expiry=spec.on_expiry, created_at=moment)
+    )
     (key,) = made.inserted_primary_key or (0,)
     _add_arms(connection, key, 0, resolved_arms(spec), moment)
     note(connection, actor, "create allocator", name, {"arms": len(spec.arms)})
@@ -101,61 +97,40 @@ def retire_arm(connection: Connection, actor: str, name: str, arm: str) -> None:
 def import_evidence(connection: Connection, actor: str, name: str, key: str, body: EvidenceBody) -> ImportAnswer:
     """Add evidence gathered elsewhere, once for each key."""
     row, table = locked(connection, name), schema.imports
-    text = body.model_dump_json()
-    trials = sum(count for kinds in body.arms.values() for _, count, _ in kinds.get("played", ()))
+    learner = Learner(connection, row)
+    new = evidence_of_body(body, learner.names, learner.spec.max_budget)
+    trials = int(new.trials.sum())
     before = connection.execute(
         select(table.c.evidence).where(table.c.allocator_id == row["id"], table.c.id == key)
     ).scalar()
     if before is not None:
-        if before != text:
+        if EvidenceBody.model_validate_json(before) != body:
             raise ConflictError(f"import {key!r} was made with another body")
         return ImportAnswer(import_id=key, repeated=True, trials=trials)
-    learner = Learner(connection, row)
-    new = evidence_bins(body, learner.names, learner.spec.max_budget)
-    if not np.all(learner.evidence.bins + new < 2.0**53):
+    if not np.all(learner.evidence.bins + new.bins < 2.0**53):
         raise RefusedError(
             "with what is there already, totals must stay below 2^53, or sums would not be exact", "arms"
         )
-    learner.add(new)
+    learner.add(new.bins)
     cells = learner.settle()
     if cells:
         statements.ADD.each(connection, cells)
-    connection.execute(insert(table).values(allocator_id=row["id"], id=key, evidence=text, imported_at=clock.now()))
+    connection.execute(
+        insert(table).values(allocator_id=row["id"], id=key, evidence=body.model_dump_json(), imported_at=clock.now())
+    )
     connection.execute(update(schema.allocators).where(schema.allocators.c.id == row["id"]).values(seq=learner.seq))
     note(connection, actor, "import evidence", name, {"import": key, "trials": trials})
     return ImportAnswer(import_id=key, repeated=False, trials=trials)
 
 
-def evidence_bins(body: EvidenceBody, names: list[str], max_budget: float) -> Any:
-    """Return the bins of imported evidence, or raise if no log could have left it."""
+def evidence_of_body(body: EvidenceBody, names: list[str], max_budget: float) -> Evidence:
+    """Return imported evidence of these arms, or raise if no log of theirs could have left it."""
     if body.max_budget != max_budget:
         raise RefusedError(f"max_budget must be the allocator's, {max_budget:g}, got {body.max_budget:g}", "max_budget")
-    if body.bins != [PER_OCTAVE, OCTAVES]:
-        raise RefusedError(f"bins must be {[PER_OCTAVE, OCTAVES]}, got {body.bins}", "bins")
-    found = Evidence.empty(len(names), max_budget)
-    for arm, kinds in body.arms.items():
-        if arm not in names:
-            raise RefusedError(f"allocator has no arm {arm!r}", f"arms.{arm}")
-        for kind, cells in kinds.items():
-            for place, count, total in cells:
-                where = f"arms.{arm}.{kind}"
-                if not 0 <= place < BINS or not 0 < count <= _MOST_TRIALS:
-                    raise RefusedError(
-                        f"a cell is [bin < {BINS}, count > 0, total], got {[place, count, total]}", where
-                    )
-                least, most = (0.0, UNITS) if place == 0 else (UNITS, UNITS * 2.0 ** (1.0 / PER_OCTAVE) + 1.0)
-                if not count * least <= total <= count * most:
-                    raise RefusedError(f"total {total} does not fit {count} in bin {place}", where)
-                cell = found.bins[names.index(arm), KINDS.index(kind), :, place]
-                if cell[COUNT]:
-                    raise RefusedError(f"bin {place} stands there twice", where)
-                cell[:] = count, total
-    sums = found.bins[:, :, COUNT].sum(axis=-1)
-    if np.any(sums[:, 1] != sums[:, 0] + sums[:, 2]):
-        raise RefusedError("of every arm, failed and seen must add up to played", "arms")
-    if not np.all(found.bins[:, :, SUM] < 2.0**53):
-        raise RefusedError("totals must be below 2^53", "arms")
-    return found.bins
+    try:
+        return Evidence.from_dict(body.model_dump(), names)
+    except InputError as wrong:
+        raise RefusedError(str(wrong), "arms") from wrong
 
 
 def locked(connection: Connection, name: str) -> RowMapping:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from headgate.evidence import Evidence
-from headgate.kernels.bins import BINS, COUNT, SUM
+from headgate.kernels.bins import COUNT, SUM
 from headgate.kernels.record import record
 from headgate.laws import Floats
 from headgate.service.faults import RefusedError
@@ -159,17 +158,3 @@ def evidence_of(connection: Connection, allocator_id: int, arms: int, max_budget
         found.bins[cell.position, cell.kind, COUNT, cell.bin] = cell.number
         found.bins[cell.position, cell.kind, SUM, cell.bin] = cell.total
     return found
-
-
-def sparse(evidence: Evidence, names: list[str]) -> dict[str, Any]:
-    """Return evidence as the API shows it: by arm and kind, [bin, count, total]."""
-    kinds = ("failed", "played", "seen")
-    arms: dict[str, dict[str, list[tuple[int, int, int]]]] = {}
-    for place, name in enumerate(names):
-        arms[name] = {}
-        for kind, word in enumerate(kinds):
-            counts, totals = evidence.bins[place, kind]
-            found = [(int(b), int(counts[b]), int(totals[b])) for b in range(BINS) if counts[b]]
-            if found:
-                arms[name][word] = found
-    return {"max_budget": evidence.max_budget, "arms": arms}

@@ -55,14 +55,14 @@ class Ledger:
             transaction = Transaction(connection, self)
             answers = transaction.run(batch)
             await wait(connection.commit)
-        except self.database.failures as cause:
+        except BaseException as cause:
             self.forget()
-            return [unavailable(cause)] * len(requests)
-        except BaseException:
-            self.forget()
+            connection.invalidate()  # a commit that failed may have left its transaction, and so its lock
+            if isinstance(cause, self.database.failures):
+                return [unavailable(cause)] * len(requests)
             raise
         finally:
-            connection.close()  # which rolls back what was not committed
+            connection.close()
         self._remember(transaction.fresh)
         return answers
 

@@ -22,8 +22,6 @@ from headgate.service.store import schema, statements
 if TYPE_CHECKING:
     from headgate.service.engine.ledger import Ledger
 
-UNITS = 2.0**20  # of max_budget: budgets are added up in whole units, so that the sums are exact
-
 
 class Transaction:
     """What a batch changes, gathered so that it is written in a few statements however large the batch is."""
@@ -202,7 +200,9 @@ class Transaction:
         answer = answer_text(key, asked.allocator, request.budget, allocation, steps, self.now, expires_at)
         decided = Decided(key, learner.id, turn, body, answer, expires_at, allocation, steps, request.budget)
         place = {"allocator_id": learner.id, "round": turn, "expires_at": expires_at}
-        self._decisions.append({**place, "id": key, "request": body, "answer": answer, "created_at": self.now})
+        self._decisions.append(
+            {**place, "id": key, "budget": request.budget, "request": body, "answer": answer, "created_at": self.now}
+        )
         if allocation is None or any(allocation.values()):
             self._waiting.append(place)
         else:  # nobody got anything: there is nothing to hear of
@@ -264,7 +264,7 @@ def _complete(
     results: dict[str, float | None],
 ) -> None:
     won = sum(threshold is not None for threshold in results.values())
-    scale = UNITS / learner.spec.max_budget
+    scale = schema.BUDGET_UNITS / learner.spec.max_budget
     counters["complete"] += 1
     counters["reward"] += min(won, 1) if learner.spec.reward == "cascade" else won
     counters["budget_units"] += round(budget * scale)

@@ -155,8 +155,7 @@ def _engine(place: URL) -> Engine:
     def settings(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions are begun below, not by the driver
         cursor = connection.cursor()
-        if place.query.get("mode") != "ro":
-            cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute("PRAGMA wal_autocheckpoint=0")
@@ -175,12 +174,18 @@ def _engine(place: URL) -> Engine:
 def _migrate(database: Database) -> None:
     """Bring the tables to the newest version; one process at a time."""
     from alembic import command  # noqa: PLC0415  # only where the service starts
-    from alembic.config import Config  # noqa: PLC0415  # as above
 
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with database.engine.begin() as connection:  # on SQLite this is the write lock
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(migration_config(connection), "head")
+
+
+def migration_config(connection: Connection) -> Any:
+    """Return what Alembic is told: where our migrations are, and the transaction they are part of."""
+    from alembic.config import Config  # noqa: PLC0415  # only where the service starts
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["connection"] = connection
+    return config

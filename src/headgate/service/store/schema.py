@@ -30,6 +30,8 @@ from sqlalchemy import (
 
 Fields = Mapping[str, Any] | RowMapping
 """A row, by column."""
+BUDGET_UNITS = 2.0**20
+"""`budget_units` and `given_units` count in max_budget / BUDGET_UNITS, rounded, so that their sums are exact."""
 
 metadata = MetaData(
     naming_convention={
@@ -53,6 +55,7 @@ allocators = Table(
     Column("spec", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("archived_at", BigInteger),
+    Column("on_expiry", String(10), nullable=False, server_default="ignore"),  # of its spec, to be found by
     _count("config"),  # grows when arms come or go, or the allocator is archived
     _count("seq"),  # grows with every change of its evidence
     _count("decisions"),
@@ -85,6 +88,7 @@ decisions = Table(
     Column("allocator_id", ForeignKey("allocators.id"), nullable=False),
     Column("round", BigInteger, nullable=False),
     Column("id", String(100), nullable=False, unique=True),
+    Column("budget", Float(53)),  # null: a schedule, for a budget that is not known
     Column("request", Text, nullable=False),
     Column("answer", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),

@@ -1,4 +1,4 @@
-"""Evidence: what has been seen of each arm, in a form that only ever adds up.
+"""The histograms that evidence is made of.
 
 Per arm three histograms over geometric bins, each with a count and a sum per bin: allocations that failed,
 allocations played, thresholds seen. That is all a learner keeps. It does not depend on the law, does not grow with
@@ -7,7 +7,7 @@ the rounds, does not care in which order or on which machine a round was recorde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
 from headgate.errors import AllocationError, BudgetError, FeedbackError, ParameterError, ShapeError, UnknownArmError
+from headgate.evidence import plain
+from headgate.evidence.plain import KINDS
 from headgate.feedback import Feedback
-from headgate.kernels.bins import BINS, COUNT, FAILED, OCTAVES, PER_OCTAVE, PLAYED, SEEN, SUM, UNITS
+from headgate.kernels.bins import BINS, COUNT, PER_OCTAVE, SUM, UNITS
 from headgate.laws import Floats
-
-_KINDS = {"failed": FAILED, "played": PLAYED, "seen": SEEN}
 
 
 def bin_edges(max_budget: float) -> Floats:
@@ -66,11 +66,11 @@ class Evidence:
 
     def counts(self, kind: str) -> Floats:
         """How many were "failed", "played" or "seen" in each bin: (..., K, bins)."""
-        return self.bins[..., _KINDS[kind], COUNT, :]
+        return self.bins[..., KINDS[kind], COUNT, :]
 
     def means(self, kind: str) -> Floats:
         """The mean of what fell into each bin, 0 for an empty one: (..., K, bins)."""
-        total = self.bins[..., _KINDS[kind], SUM, :] * (np.maximum(self.edges, self.edges[1]) / UNITS)
+        total = self.bins[..., KINDS[kind], SUM, :] * (np.maximum(self.edges, self.edges[1]) / UNITS)
         return np.asarray(total / np.maximum(self.counts(kind), np.finfo(np.float64).tiny))
 
     @property
@@ -189,24 +189,23 @@ class Evidence:
         """Return evidence of its own."""
         return type(self)(self.max_budget, self.bins.copy(), self.edges)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, exact, with only what is not 0."""
-        flat = self.bins.ravel()
-        where = np.flatnonzero(flat)
-        return {
-            "max_budget": self.max_budget,
-            "shape": list(self.bins.shape[:-3]),
-            "bins": [PER_OCTAVE, OCTAVES],
-            "where": where.tolist(),
-            "what": flat[where].tolist(),
-        }
+    def to_dict(self, names: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return plain data for JSON, exact, with only what is not 0; `headgate.evidence.plain` documents the format.
+
+        With the arms' names it is what an allocator of the service imports by name; without, by position.
+        """
+        return plain.write(self.bins, self.max_budget, names)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote."""
-        if list(data["bins"]) != [PER_OCTAVE, OCTAVES]:
-            raise ParameterError(f"evidence has bins {data['bins']}, this version reads {[PER_OCTAVE, OCTAVES]}")
-        *batch, arms = data["shape"]
-        evidence = cls.empty(arms, data["max_budget"], tuple(batch))
-        evidence.bins.reshape(-1)[np.asarray(data["where"], dtype=np.int64)] = data["what"]
-        return evidence
+    def from_dict(cls, data: Mapping[str, Any], names: Sequence[str] | None = None) -> Self:
+        """Read what `to_dict` wrote, in this version or before, or raise if no log could have left it.
+
+        With `names`, the arms are these, in this order, and those that the data does not mention have no evidence.
+
+        >>> evidence = Evidence.of_rows([0, 1], [4.0, 2.0], [True, False], [2.5, np.nan], max_budget=8.0)
+        >>> Evidence.from_dict(evidence.to_dict(["a", "b"]), ["b", "a", "c"]).trials
+        array([1., 1., 0.])
+        """
+        bins, max_budget = plain.read(data, names)
+        empty = cls.empty(1, max_budget)
+        return cls(empty.max_budget, bins, empty.edges)

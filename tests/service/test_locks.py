@@ -1,0 +1,112 @@
+"""Locks, and what a failed commit leaves: nothing, in the database or in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
+
+from headgate.service.engine import changes
+from headgate.service.engine.ledger import Ledger
+from headgate.service.engine.writer import Writer
+from headgate.service.faults import UnavailableError
+from headgate.service.store import Database, open_database, statements
+from headgate.service.verify import verify
+from tests.service import asking
+from tests.service.harness import QUIZ, results
+from tests.service.test_exactly_once import stored
+
+ARMS: list[str] = QUIZ["arms"]
+
+
+def _lock_as_a_batch_does(connection: Connection) -> None:
+    assert len(statements.LOCK.rows(connection, ids=[1])) == 1
+
+
+def _lock_as_a_change_does(connection: Connection) -> None:
+    assert changes.locked(connection, "quiz")["id"] == 1
+
+
+@pytest.mark.parametrize("lock", [_lock_as_a_batch_does, _lock_as_a_change_does])
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_postgresql_locks_the_allocator(database: Database, lock: Callable[[Connection], None]) -> None:
+    """While one transaction has an allocator, nobody else gets it; afterwards they do."""
+    asking.create(Ledger(database))
+    with database.engine.connect() as other:
+        with database.transaction() as connection:
+            lock(connection)
+            other.execute(text("SET lock_timeout = '100ms'"))
+            with pytest.raises(OperationalError, match="lock timeout"):
+                other.execute(text("SELECT id FROM allocators WHERE id = 1 FOR UPDATE"))
+            other.rollback()
+        assert other.execute(text("SELECT id FROM allocators WHERE id = 1 FOR UPDATE NOWAIT")).scalar() == 1
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_sqlite_is_locked_before_anything_is_read(database: Database) -> None:
+    """A transaction that writes takes the one write lock when it begins, so that what it read cannot change."""
+    for begin in (database.begin, database.begin_at_once):
+        connection = begin()
+        assert connection is not None
+        assert database.begin_at_once() is None, "two transactions that may write were open at once"
+        connection.close()
+    after = database.begin_at_once()
+    assert after is not None
+    after.close()
+
+
+def _broken_commit(database: Database, patch: pytest.MonkeyPatch) -> None:
+    def broken(*_args: object) -> None:
+        raise database.engine.dialect.loaded_dbapi.OperationalError("disk full")
+
+    patch.setattr(database.engine.dialect, "do_commit", broken)
+
+
+def _memory(ledger: Ledger) -> Any:
+    """What the one learner in memory has learned, after its next decision."""
+    asking.decide(ledger, "look")
+    (learner,) = ledger._learners.values()
+    return learner.policy.evidence.bins
+
+
+def test_memory_is_the_database_after_a_commit_that_failed(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger(database)
+    asking.create(ledger)
+    asking.play(ledger, 5)
+    made = asking.decide(ledger, "d")["allocation"]
+    with monkeypatch.context() as patch:
+        _broken_commit(database, patch)
+        (refused,) = ledger.answer([asking.tell("d", results(made, set(ARMS)))])
+    assert isinstance(refused, UnavailableError)
+    assert np.array_equal(_memory(ledger), stored(database))
+    assert verify(database) == []
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_memory_is_the_database_after_a_commit_that_failed_beside_the_loop(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same through the writer, which on SQLite lets a thread wait for the commit alone."""
+    database = open_database(url)
+    ledger = Ledger(database)
+    asking.create(ledger)
+    asking.play(ledger, 5)
+    made = asking.decide(ledger, "d")["allocation"]
+
+    async def report_and_fail() -> None:
+        writer = Writer(ledger)
+        with monkeypatch.context() as patch:
+            _broken_commit(database, patch)
+            with pytest.raises(UnavailableError):
+                await writer.ask(asking.tell("d", results(made, set(ARMS))))
+        await writer.stop()
+
+    asyncio.run(report_and_fail())
+    assert np.array_equal(_memory(ledger), stored(database))
+    assert verify(database) == []
+    database.close()
