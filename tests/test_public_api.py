@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,8 +16,41 @@ import headgate as hg
 def test_every_public_name_exists() -> None:
     for name in hg.__all__:
         assert getattr(hg, name) is not None
-    for name in ("simulate", "theory", "Replay", "Thompson", "RAUCB", "MGUCB", "load_policy", "from_scipy"):
+        assert name in dir(hg)
+    for name in ("simulate", "theory", "Replay", "Thompson", "RAUCB", "MGUCB", "load_policy", "from_scipy", "calibrate"):
         assert name in hg.__all__
+    with pytest.raises(AttributeError, match="module 'headgate' has no attribute 'Bernoulli'"):
+        hg.Bernoulli  # noqa: B018
+
+
+def test_type_checkers_see_each_name_where_it_is_imported_from() -> None:
+    tree = ast.parse(Path(hg.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    shown = {
+        alias.name: (node.module or "").removeprefix("headgate").removeprefix(".")
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    packages = {name for name, home in shown.items() if not home}
+    assert {name: home for name, home in shown.items() if home} == hg._HOME
+    assert sorted({*shown, "__version__"}) == sorted(hg.__all__)
+    assert packages == {name for name in hg.__all__ if getattr(hg, name).__class__.__name__ == "module"}
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import headgate", "numpy scipy numba"),
+        ("import headgate as hg; hg.Problem(hg.Weibull(1.6), [0.5], [1.0])", "numba scipy.stats scipy.optimize"),
+        ("import headgate as hg; hg.Thompson(hg.Exponential(), 3, 1.0); hg.simulate", "numba scipy.stats scipy.optimize"),
+        ("from headgate.cli.app import run; run(['solve', '--help'])", "numba scipy headgate.service headgate.policies"),
+    ],
+)
+def test_only_what_is_needed_is_imported(code: str, absent: str) -> None:
+    look = f"{code}\nimport sys; print(*(name for name in {absent.split()} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1].split() == []
 
 
 def test_the_design_line_by_line() -> None:

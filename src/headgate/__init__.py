@@ -14,67 +14,93 @@ True
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from headgate import datasets, errors, estimators, laws, theory
-from headgate.estimators import Estimate
-from headgate.evidence import Evidence
-from headgate.feedback import Feedback
-from headgate.laws import (
-    Beta,
-    DiscreteWeibull,
-    Exponential,
-    Gamma,
-    HalfNormal,
-    LogLogistic,
-    LogNormal,
-    Lomax,
-    Maxwell,
-    Nakagami,
-    Rayleigh,
-    Weibull,
-    from_scipy,
-)
-from headgate.oracle import Allocation, solve
-from headgate.policies import (
-    CUCB,
-    MARA,
-    MGUCB,
-    RAUCB,
-    ExploreThenCommit,
-    Greedy,
-    Oracle,
-    Policy,
-    Thompson,
-    Uniform,
-    load_policy,
-)
-from headgate.problem import Problem, load_problem
-from headgate.registry import register
-from headgate.simulation import Replay, Result, simulate
-
 if TYPE_CHECKING:
-    from headgate.calibration.calibrate import calibrate as calibrate
-    from headgate.calibration.reading import read_log as read_log
-    from headgate.client import AsyncClient as AsyncClient
-    from headgate.client import Client as Client
+    from headgate import datasets, errors, estimators, laws, theory
+    from headgate.calibration.calibrate import calibrate
+    from headgate.calibration.reading import read_log
+    from headgate.client import AsyncClient, Client
+    from headgate.estimators import Estimate
+    from headgate.evidence import Evidence
+    from headgate.feedback import Feedback
+    from headgate.laws import (
+        Beta,
+        DiscreteWeibull,
+        Exponential,
+        Gamma,
+        HalfNormal,
+        LogLogistic,
+        LogNormal,
+        Lomax,
+        Maxwell,
+        Nakagami,
+        Rayleigh,
+        Weibull,
+        from_scipy,
+    )
+    from headgate.oracle import Allocation
+    from headgate.oracle.solve import solve
+    from headgate.policies import (
+        CUCB,
+        MARA,
+        MGUCB,
+        RAUCB,
+        ExploreThenCommit,
+        Greedy,
+        Oracle,
+        Policy,
+        Thompson,
+        Uniform,
+        load_policy,
+    )
+    from headgate.problem import Problem, load_problem
+    from headgate.registry import register
+    from headgate.simulation import Replay, Result
+    from headgate.simulation.simulate import simulate
 
-__version__ = version("headgate")
+    __version__: str
 
-# Names that need an extra, imported when they are first used.
-_LATER = {
-    "AsyncClient": "headgate.client",
-    "Client": "headgate.client",
-    "calibrate": "headgate.calibration.calibrate",
-    "read_log": "headgate.calibration.reading",
+# Where a public name is defined. It is imported when it is first used, so that `import headgate` costs nothing, and a
+# command only what it needs; the block above tells type checkers the same, and a test compares the two.
+_HOMES = {
+    "calibration.calibrate": "calibrate",
+    "calibration.reading": "read_log",
+    "client": "AsyncClient Client",
+    "estimators": "Estimate",
+    "evidence": "Evidence",
+    "feedback": "Feedback",
+    "laws": "Beta DiscreteWeibull Exponential Gamma HalfNormal LogLogistic LogNormal Lomax Maxwell Nakagami Rayleigh "
+    "Weibull from_scipy",
+    "oracle": "Allocation",
+    "oracle.solve": "solve",
+    "policies": "CUCB MARA MGUCB RAUCB ExploreThenCommit Greedy Oracle Policy Thompson Uniform load_policy",
+    "problem": "Problem load_problem",
+    "registry": "register",
+    "simulation": "Replay Result",
+    "simulation.simulate": "simulate",
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
-    raise AttributeError(f"module 'headgate' has no attribute {name!r}")
+    value: Any
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415  # takes a while, and few ask
+
+        value = version("headgate")
+    elif name in _HOME:
+        value = getattr(import_module(f"headgate.{_HOME[name]}"), name)
+    elif name in __all__:
+        value = import_module(f"headgate.{name}")
+    else:
+        raise AttributeError(f"module 'headgate' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [
@@ -83,7 +109,9 @@ __all__ = [
     "MGUCB",
     "RAUCB",
     "Allocation",
+    "AsyncClient",
     "Beta",
+    "Client",
     "DiscreteWeibull",
     "Estimate",
     "Evidence",
@@ -108,6 +136,7 @@ __all__ = [
     "Uniform",
     "Weibull",
     "__version__",
+    "calibrate",
     "datasets",
     "errors",
     "estimators",
@@ -115,6 +144,7 @@ __all__ = [
     "laws",
     "load_policy",
     "load_problem",
+    "read_log",
     "register",
     "simulate",
     "solve",
