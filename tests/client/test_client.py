@@ -77,7 +77,7 @@ def test_a_round(client: Any, name: str) -> None:
 
 
 def test_a_budget_that_is_not_known(client: Any, name: str) -> None:
-    client.put_allocator(name, ["a", "b"], "exponential", 4.0, policy={"name": "mg-ucb", "confidence": "fisher"})
+    client.put_allocator(name, ["a", "b"], "exponential", 4.0)
     decision = client.decide(name, None, step=0.5)
     assert decision.allocation is None
     assert sum(step.amount for step in decision.schedule) == pytest.approx(4.0)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from headgate.laws import Floats, Law
-from headgate.oracle import Limits
 from headgate.policies import (
     CUCB,
     MARA,
     MGUCB,
     RAUCB,
+    Ask,
     ExploreThenCommit,
     Greedy,
     Oracle,
     Policy,
+    State,
     Thompson,
     Uniform,
 )
@@ -36,10 +38,8 @@ MAKERS: dict[str, MakePolicy] = {
     "ra-ucb": partial(RAUCB, rounds=60),
     "ra-ucb small radii": partial(RAUCB, rounds=60, scale=1e-4),
     "ra-ucb corrected": partial(RAUCB, rounds=60, scale=1e-4, estimator="corrected"),
-    "ra-ucb fisher": partial(RAUCB, confidence="fisher"),
     "mg-ucb": partial(MGUCB, rounds=60, scale=1e-3),
     "greedy": partial(Greedy, rounds=60),
-    "greedy fisher": partial(Greedy, confidence="fisher"),
     "explore-then-commit": partial(ExploreThenCommit, rounds=60),
     "explore-then-commit likelihood": partial(ExploreThenCommit, rounds=60, estimator="likelihood"),
     "cucb": partial(CUCB, rounds=60),
@@ -56,51 +56,94 @@ def test_policy_conforms(name: str, check: Callable[[MakePolicy], None]) -> None
     check(MAKERS[name])
 
 
-class Spendthrift(Uniform):
+class Plain(Policy):
+    """An even split."""
+
+    name = "plain"
+    additive = True
+
+    def split(self, state: Any, ask: Ask) -> Floats:
+        even: Floats = Uniform.split(self, state, ask)  # type: ignore[arg-type]  # it needs a policy's arms alone
+        return even
+
+
+class Spendthrift(Plain):
     """Spends what it has not got."""
 
-    def _allocate(self, limits: Limits) -> Floats:
-        return 1.1 * super()._allocate(limits)
+    def split(self, state: Any, ask: Ask) -> Floats:
+        return 1.1 * super().split(state, ask)
 
 
-class Forgetful(Thompson):
-    """Does not write its state down."""
+class Forgetful(Plain):
+    """Does not write its state down: with every decision it gives less."""
 
-    state_names = ()
+    decisions: ClassVar[dict[int, int]] = {}
+
+    def split(self, state: Any, ask: Ask) -> Floats:
+        self.decisions[id(self)] = self.decisions.get(id(self), 0) + 1
+        return np.floor(super().split(state, ask) / self.decisions[id(self)])
 
 
-class Crowded(Uniform):
+@dataclass(slots=True, eq=False)
+class Growing(State):
+    seen: Floats
+
+
+class Crowded(Plain):
     """Its state grows."""
 
-    state_names = ("seen",)
+    def start(self, evidence: Any = None) -> Growing:
+        return Growing(self.evidence_or_none(evidence), 0, np.zeros(0))
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.seen = np.zeros(0)
-
-    def allocate(self, budget: Any) -> Floats:
-        x = super().allocate(budget)
-        self.seen = np.append(self.seen, x.sum())
+    def split(self, state: Any, ask: Ask) -> Floats:
+        x = super().split(state, ask)
+        state.seen = np.append(state.seen, x.sum())
         return x
 
 
-class Careless(Uniform):
+class Careless(Plain):
     """Notes the round before it looks whether it may."""
 
-    def allocate(self, budget: Any) -> Floats:
-        self.round += 1
-        x = super().allocate(budget)
-        self.round -= 1
-        return x
+    def ask(self, budget: Any, **more: Any) -> Ask:
+        self.state.round += 1
+        ask = super().ask(budget, **more)
+        self.state.round -= 1
+        return ask
+
+
+class Noisy(Plain):
+    """Learns when it decides."""
+
+    def split(self, state: Any, ask: Ask) -> Floats:
+        state.evidence.bins[...] += 1.0
+        return super().split(state, ask)
+
+
+class Stubborn(Plain):
+    """Does not look at the limits of a round."""
+
+    def split(self, state: Any, ask: Ask) -> Floats:
+        return super().split(state, replace(ask, limits=replace(self._limits, budget=ask.limits.budget)))
+
+
+class Hoarder(Plain):
+    """Says that feedback changes evidence alone, and keeps more."""
+
+    def absorb(self, state: Any, x: Any, feedback: Any) -> State:
+        state.round += 1
+        return super().absorb(state, x, feedback)
 
 
 @pytest.mark.parametrize(
     ("policy", "complaint"),
     [
         (Spendthrift, "spends more"),
-        (Forgetful, "allocates differently|must write the JSON"),
+        (Forgetful, "allocates differently|must write the JSON|allocate alike"),
         (Crowded, "has grown"),
         (Careless, "changed the state"),
+        (Noisy, "must not change evidence|weigh 10 rounds"),
+        (Stubborn, "is above the upper limits"),
+        (Hoarder, "must leave the same state"),
     ],
 )
 def test_the_suite_catches_bad_policies(policy: type[Policy], complaint: str) -> None:

@@ -1,14 +1,40 @@
-"""Damaged JSON is refused by name, and what the constructor accepts can be saved."""
+"""JSON of every version is continued to the bit; damaged JSON is refused by name."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import headgate as hg
+
+VERSION_1 = sorted((Path(__file__).parent / "version1").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", VERSION_1, ids=lambda path: path.stem)
+def test_version_1_is_continued_as_the_code_that_wrote_it_did(path: Path) -> None:
+    """Policies after 40 rounds, and the next 16 allocations of the release that wrote them."""
+    data = json.loads(path.read_text())
+    policy = hg.load_policy(json.dumps(data["policy"]))
+    again = hg.load_policy(policy.to_json())
+    assert again.to_json() == policy.to_json()
+    for turn in data["future"]:
+        x, reach = policy.allocate(turn["budget"]), np.array(turn["reach"])
+        np.testing.assert_array_equal(x, turn["x"])
+        np.testing.assert_array_equal(again.allocate(turn["budget"]), turn["x"])
+        feedback = hg.Feedback(reach <= x, np.where(reach <= x, reach, np.nan))
+        for learner in (policy, again):
+            learner.observe(x, feedback)
+
+
+def test_version_1_with_fisher_radii_says_that_they_are_gone() -> None:
+    data = json.loads(next(path for path in VERSION_1 if path.stem == "ra-ucb").read_text())["policy"]
+    data["options"]["confidence"] = "fisher"
+    with pytest.raises(hg.errors.InputError, match="is no more"):
+        hg.load_policy(json.dumps(data))
 
 
 def written() -> dict[str, Any]:
@@ -25,11 +51,12 @@ def test_a_numpy_count_of_arms_can_be_saved() -> None:
 @pytest.mark.parametrize(
     ("where", "value"),
     [
-        (("round",), "z"),
-        (("round",), 1.5),
-        (("round",), -5),
-        (("arms",), 4),
-        (("evidence", "max_budget"), 5.0),
+        (("state", "round"), "z"),
+        (("state", "round"), 1.5),
+        (("state", "round"), -5),
+        (("options", "arms"), 4),
+        (("options", "patience"), 4),
+        (("state", "evidence", "max_budget"), 5.0),
         (("state", "memory"), 0),
         (("state", "prior"), None),
     ],

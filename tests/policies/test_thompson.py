@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 import headgate as hg
 from headgate.laws import Floats, Law
@@ -43,6 +45,12 @@ def settle(policy: Thompson) -> None:
         policy.allocate(policy.max_budget)
 
 
+def draw_of(policy: Thompson, turn: int) -> Floats:
+    """The draw of a round, were it the next."""
+    policy.state.round = turn
+    return policy.draw(policy.state)
+
+
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_it_follows_the_mode_of_the_exact_posterior(law: Law) -> None:
     policy = Thompson(law, arms=3, max_budget=40.0, seed=1)
@@ -51,11 +59,11 @@ def test_it_follows_the_mode_of_the_exact_posterior(law: Law) -> None:
     for arm in range(3):
 
         def lost(theta: Floats, arm: int = arm) -> float:
-            return -float(log_posterior(law, theta, policy.prior, x[:, arm], threshold[:, arm], success[:, arm]))
+            return -float(log_posterior(law, theta, policy.state.prior, x[:, arm], threshold[:, arm], success[:, arm]))
 
-        found = optimize.minimize(lost, policy.memory[arm, :2], method="Nelder-Mead", tol=1e-8)
+        found = optimize.minimize(lost, policy.state.memory[arm, :2], method="Nelder-Mead", tol=1e-8)
         # The histogram's bins stand for their means: 1e-3 in a logarithm.
-        np.testing.assert_allclose(policy.memory[arm, :2], found.x, atol=2e-3)
+        np.testing.assert_allclose(policy.state.memory[arm, :2], found.x, atol=2e-3)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
@@ -63,11 +71,11 @@ def test_its_draws_are_the_exact_posterior_on_a_grid(law: Law) -> None:
     policy = Thompson(law, arms=2, max_budget=40.0, seed=3, calm=np.inf)
     x, threshold, success, _ = played(law, policy, 800, seed=4)
     settle(policy)
-    draws = np.array([policy._draw()[0] for policy.round in range(1000, 5000)])
-    mode, spread = policy.memory[0, :2], np.sqrt(policy.memory[0, 2:4])
+    draws = np.array([draw_of(policy, t)[0] for t in range(1000, 5000)])
+    mode, spread = policy.state.memory[0, :2], np.sqrt(policy.state.memory[0, 2:4])
     axes = [mode[c] + spread[c] * np.linspace(-5.0, 5.0, 201) for c in range(2)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    log_p = log_posterior(law, grid, policy.prior, x[:, 0], threshold[:, 0], success[:, 0])
+    log_p = log_posterior(law, grid, policy.state.prior, x[:, 0], threshold[:, 0], success[:, 0])
     mass = np.exp(log_p - log_p.max())
     mass /= mass.sum()
     mean = np.einsum("ij,ijc->c", mass, grid)
@@ -86,7 +94,7 @@ def test_noise_is_calmed_by_successes() -> None:
         played(hg.Exponential(), policy, 300, seed=6)
         settle(policy)
     seen = float(quiet.evidence.successes[0])
-    spread = [np.std([policy._draw()[0, 0] for policy.round in range(500, 2500)]) for policy in (loud, quiet)]
+    spread = [np.std([draw_of(policy, t)[0, 0] for t in range(500, 2500)]) for policy in (loud, quiet)]
     # Two standard deviations from 2,000 draws each: their ratio has a standard error of 2.2%.
     assert spread[1] / spread[0] == pytest.approx((1.0 + seen / 10.0) ** -0.5, rel=0.1)
 
@@ -100,7 +108,7 @@ def test_an_unknown_arm_is_expected_to_be_like_the_others() -> None:
         policy.allocate(40.0)
         policy.observe(x, problem.play(x, rng))
     settle(policy)
-    rate, activation = np.exp(policy.memory[5, 0]), special.expit(policy.memory[5, 1])
+    rate, activation = np.exp(policy.state.memory[5, 0]), special.expit(policy.state.memory[5, 1])
     assert rate == pytest.approx(1.5, rel=0.5)  # it began at K / B = 0.15
     assert activation > 0.75  # and at 0.5
 
@@ -109,7 +117,7 @@ def test_every_arm_is_refreshed_at_least_every_16_rounds() -> None:
     policy = Thompson(hg.Exponential(), arms=40, max_budget=40.0, seed=9)
     played(hg.Exponential(), policy, 2000, seed=10)
     settle(policy)
-    due = policy.memory[:, 4]
+    due = policy.state.memory[:, 4]
     assert np.all(due - (policy.round - 1) <= 16)
     assert len(np.unique(due)) > 8  # they take turns
 
@@ -131,7 +139,7 @@ def test_a_shape_is_learned(law: Law, truth: Law) -> None:
         policy.observe(x, problem.play(x, rng))
     (shape,) = truth.shapes().values()
     # About 700 successes an arm: the shape is known to some 5%, thrice that is allowed for the worst of three.
-    np.testing.assert_allclose(np.exp(policy.memory[:, 2]), shape, rtol=0.2)
+    np.testing.assert_allclose(np.exp(policy.state.memory[:, 2]), shape, rtol=0.2)
     best = problem.solve(40.0)
     assert problem.expected_reward(policy.allocate(40.0)) > 0.97 * best.value
 
@@ -172,7 +180,7 @@ def test_learned_shapes_survive_evidence_without_spread(law: Law, faster: float)
         alike = hg.Feedback(seen.success & (x >= 0.5), np.where(seen.success & (x >= 0.5), 0.5, np.nan))
         policy.observe(x, seen if policy.round % 2 else alike)
         assert np.all(np.isfinite(x))
-    assert np.all(np.isfinite(policy.memory))
+    assert np.all(np.isfinite(policy.state.memory))
 
 
 def test_learned_shapes_and_a_cascade() -> None:
@@ -181,9 +189,48 @@ def test_learned_shapes_and_a_cascade() -> None:
 
 
 def test_idle_arms_are_those_that_got_nothing_of_something() -> None:
-    policy = Thompson(hg.Exponential(), arms=2, max_budget=10.0)
-    nothing = hg.Feedback([False, False], [np.nan, np.nan])
-    policy.observe([4.0, 0.0], nothing)
-    assert policy.idle.tolist() == [False, True]
-    policy.observe([0.0, 0.0], nothing)  # a round without money says nothing
-    assert policy.idle.tolist() == [False, True]
+    policy = Thompson(hg.Exponential(), arms=3, max_budget=10.0)
+    policy.allocate(10.0, upper=[10.0, 0.0, 10.0], lower=[5.0, 0.0, 5.0])
+    assert policy.state.idle.tolist() == [False, False, False]  # the second could not have anything
+    served = policy.allocate(1e-6)
+    assert served.tolist().count(0.0) == 2
+    assert policy.state.idle.tolist() == (served == 0.0).tolist()
+    policy.allocate(0.0)  # a round without money says nothing
+    assert policy.state.idle.tolist() == (served == 0.0).tolist()
+    policy.observe([0.0, 4.0, 0.0], hg.Feedback([False] * 3, [np.nan] * 3))  # it is the decision that counts
+    assert policy.state.idle.tolist() == (served == 0.0).tolist()
+
+
+def test_no_noise_comes_twice() -> None:
+    policy = Thompson(hg.Exponential(), arms=3, max_budget=10.0, seed=4)
+    state = policy.start()
+    noise = []
+    for state.round in range(200):
+        noise.append(np.stack([policy.normals(state, 6), policy.uniforms(state, 6)]))
+    normals, uniforms = np.moveaxis(np.array(noise), 1, 0)
+    for numbers in (normals, uniforms, np.stack([normals, special.ndtri(uniforms)])):
+        assert len(np.unique(numbers.round(12))) == numbers.size
+    # 1,200 draws: the Kolmogorov-Smirnov distance exceeds 1.95 / sqrt(1200) = .056 with probability .001.
+    assert stats.kstest(normals.ravel(), "norm").statistic < 0.056
+    assert stats.kstest(uniforms.ravel(), "uniform").statistic < 0.056
+
+
+def test_rounds_draw_noise_of_their_own() -> None:
+    """Two rounds with the same posterior differ by their noise alone: no arm's draw comes again as another's."""
+    policy = Thompson(hg.Exponential(), arms=4, max_budget=10.0, seed=1)
+    first = policy.start()
+    rounds = [policy.draw(replace(first.copy(), round=turn)) for turn in range(12)]
+    draws = np.stack(rounds)[..., 0] - first.memory[0, 0]
+    assert len(np.unique(draws.round(12))) == draws.size
+
+
+def test_the_prior_pools_means_and_variances() -> None:
+    """The variance of the prior by hand: (3 v0 + sum (theta_i - m)^2 + half of each arm's own) / (K + 3)."""
+    policy = Thompson(hg.Exponential(), arms=4, max_budget=40.0, seed=1)
+    played(hg.Exponential(), policy, 60, seed=2)
+    policy.allocate(40.0)
+    theta, own = policy.state.memory[:, :2], policy.state.memory[:, 2:4]
+    m0, v0 = np.array([np.log(4 / 40.0), 0.0]), np.array([1.0, 3.0])
+    mean = (2.0 * m0 + theta.sum(axis=0)) / (4 + 2)
+    variance = (3.0 * v0 + np.sum((theta - mean) ** 2 + 0.5 * own, axis=0)) / (4 + 3)
+    np.testing.assert_allclose(policy.state.prior, [mean, variance], rtol=1e-12)

@@ -206,7 +206,7 @@ def test_every_kind_of_allocator_has_a_page(pages: httpx.Client, change: dict[st
 
 
 def test_schedules_and_retired_arms(pages: httpx.Client) -> None:
-    pages.put("/v1/allocators/quiz", json=QUIZ | {"policy": {"name": "mg-ucb", "confidence": "fisher"}})
+    pages.put("/v1/allocators/quiz", json=QUIZ)
     pages.post("/v1/allocators/quiz/decisions", json={"budget": None, "step": 1.0}).raise_for_status()
     pages.post("/v1/allocators/quiz/arms/q3/retire").raise_for_status()
     found = pages.get("/allocators/quiz/data").json()

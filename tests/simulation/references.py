@@ -18,7 +18,7 @@ def slow_run(
 ) -> dict[str, list[float]]:
     """Return every measure after every round of one run; `budget` is a function of the round, from 0."""
     problem = environment.problem(seed, run)
-    policy = make(problem.law, problem.arms, largest, seed=policy_seed(seed, run), rounds=rounds)
+    policy = make(problem.law, problem.arms, largest, seed=policy_seed(seed, run))
     length = block_length(problem.arms)
     sums: dict[str, list[float]] = {name: [] for name in MEASURES}
     total = dict.fromkeys(MEASURES, 0.0)

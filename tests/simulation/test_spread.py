@@ -21,20 +21,20 @@ from headgate.simulation.spread import spread
 from .references import same
 
 
-def mortal(flag: Path, times: int) -> type[Thompson]:
+def mortal(flag: Path, times: int) -> type[hg.Policy]:
     """A learner that kills its own process in the middle of a run, the first `times` times.
 
     Defined in here, so that it is sent to workers by value.
     """
     parent = os.getpid()
 
-    class Mortal(Thompson):
-        def observe(self, x: Any, feedback: hg.Feedback) -> None:
-            super().observe(x, feedback)
+    class Mortal(Thompson):  # type: ignore[misc]  # final, but for this
+        def absorb(self, state: Any, x: Any, feedback: hg.Feedback) -> Any:
             deaths = len(list(flag.parent.glob(f"{flag.name}*")))
-            if self.round == 20 and os.getpid() != parent and deaths < times:
+            if state.round == 20 and os.getpid() != parent and deaths < times:
                 flag.with_name(f"{flag.name}{deaths}").touch()
                 os.kill(os.getpid(), signal.SIGKILL)
+            return super().absorb(state, x, feedback)
 
     return Mortal
 

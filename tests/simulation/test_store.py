@@ -19,7 +19,7 @@ from headgate.simulation import Result, simulate
 from .references import MEASURES, same
 
 
-class Interrupted(Uniform):
+class Interrupted(Uniform):  # type: ignore[misc]  # final, but for this
     """Presses Ctrl-C when the third batch of runs is made (after the one that checks the options)."""
 
     made = 0

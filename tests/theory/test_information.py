@@ -10,9 +10,10 @@ from scipy import integrate, optimize
 
 import headgate as hg
 from headgate.errors import UnsupportedError
-from headgate.policies import Greedy, Policy
+from headgate.policies import State
 from headgate.simulation import simulate
 from headgate.theory import fisher_information, information_limit
+from tests.theory.best_guess import BestGuess
 
 LAWS = [
     hg.Exponential(), hg.Weibull(0.6), hg.Weibull(1.6), hg.Gamma(2.5), hg.HalfNormal(), hg.Lomax(2.0),
@@ -119,20 +120,15 @@ def test_a_greedy_learner_that_starts_at_the_truth_grows_at_the_limit(law: hg.la
     best = problem.solve(budget).x
     assert np.all(best > 0.2)
 
-    def seasoned(law: Any, arms: int, max_budget: float, *, seed: Any, rounds: int) -> Policy:
-        learner = Greedy(law, arms, max_budget, confidence="fisher", estimator="likelihood", seed=seed, rounds=rounds)
-        if learner.batch:
-            x = np.broadcast_to(best, (*learner.batch, arms))
-            rng = np.random.default_rng(11)
+    class Seasoned(BestGuess):
+        def start(self, evidence: hg.Evidence | None = None) -> State:
+            state, rng = super().start(evidence), np.random.default_rng(11)
+            x = np.broadcast_to(best, (*self.batch, self.arms))
             for _ in range(HISTORY):
-                learner.observe(x, problem.play(x, rng))
-            learner.theta = np.stack(
-                [np.log(np.broadcast_to(v, x.shape)) for v in (problem.rate, problem.activation)], axis=-1
-            )
-            learner.theta[..., 1] -= np.log1p(-problem.activation)
-        return learner
+                state = self.absorb(state, x, problem.play(x, rng))
+            return state
 
-    result = simulate(problem, {"greedy": seasoned}, budget=budget, rounds=rounds, runs=240, seed=3, chunk=240)
+    result = simulate(problem, {"greedy": Seasoned}, budget=budget, rounds=rounds, runs=240, seed=3, chunk=240)
     regret = result.regret["greedy"][:, -1]
     expected = float(information_limit(problem, budget)) * np.log((HISTORY + rounds) / HISTORY)
     error = float(regret.std(ddof=1)) / np.sqrt(240.0)

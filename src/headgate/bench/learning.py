@@ -28,7 +28,7 @@ ROUNDS = 10_000
 def play(make: Make, problem: hg.Problem, budget: float, rounds: int, runs: int, seed: int = 0) -> Floats:
     """Total expected regret of each of `runs` runs, on common random numbers: (runs,)."""
     rng = np.random.default_rng(seed)
-    policy = make(problem.law, arms=problem.arms, max_budget=budget, seed=np.arange(runs), rounds=rounds)
+    policy = make(problem.law, arms=problem.arms, max_budget=budget, seed=np.arange(runs))
     best = problem.solve(budget).value
     shape, regret = (runs, problem.arms), np.zeros(runs)
     for _ in range(rounds):
@@ -82,13 +82,24 @@ _WRITTEN = "loses to an even split: its radii are vacuous, all of the budget goe
 _INITIAL = "its initial phase alone costs about 400"
 for _name, _make, _most, _least, _note in (
     ("Thompson", hg.Thompson, 60.0, 0.0, ""),
-    ("RA-UCB, scale 1e-6", partial(hg.RAUCB, scale=1e-6), 1500.0, 400.0, _INITIAL),
-    ("RA-UCB as written", hg.RAUCB, 36_000.0, 34_000.0, _WRITTEN),
-    ("RA-UCB, Fisher radii x 0.3", partial(hg.RAUCB, confidence="fisher", scale=0.3), 1500.0, 0.0, ""),
-    ("MG-UCB, scale 1e-6", partial(hg.MGUCB, scale=1e-6), 1500.0, 400.0, "equal to RA-UCB at a known budget"),
-    ("Greedy (NO UCB)", hg.Greedy, 3000.0, 0.0, _INITIAL),
-    ("Explore then commit (RA-ETC)", hg.ExploreThenCommit, 3000.0, 0.0, "explores for T^(2/3) = 464 rounds"),
-    ("CUCB", hg.CUCB, 40_000.0, 0.0, "learns every cell of its grid by itself"),
+    ("RA-UCB, scale 1e-6", partial(hg.RAUCB, rounds=ROUNDS, scale=1e-6), 1500.0, 400.0, _INITIAL),
+    ("RA-UCB as written", partial(hg.RAUCB, rounds=ROUNDS), 36_000.0, 34_000.0, _WRITTEN),
+    (
+        "MG-UCB, scale 1e-6",
+        partial(hg.MGUCB, rounds=ROUNDS, scale=1e-6),
+        1500.0,
+        400.0,
+        "equal to RA-UCB at a known budget",
+    ),
+    ("Greedy (NO UCB)", partial(hg.Greedy, rounds=ROUNDS), 3000.0, 0.0, _INITIAL),
+    (
+        "Explore then commit (RA-ETC)",
+        partial(hg.ExploreThenCommit, rounds=ROUNDS),
+        3000.0,
+        0.0,
+        "explores for T^(2/3) = 464 rounds",
+    ),
+    ("CUCB", partial(hg.CUCB, rounds=ROUNDS), 40_000.0, 0.0, "learns every cell of its grid by itself"),
     ("MARA", hg.MARA, 40_000.0, 0.0, "loses to an even split: its model, min(1, x/nu), is not the world's"),
 ):
     benchmark(f"regret: {_name}, saved instance")(_on_saved_instance(_make, _most, _least, _note))

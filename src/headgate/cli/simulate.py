@@ -109,9 +109,9 @@ def simulate(
 def read_policy(text: str) -> tuple[str, tuple[type[Policy], dict[str, Any]]]:
     """Read NAME[:OPTION=VALUE,...]; values are JSON where they can be, else text, and a law is a law's name.
 
-    >>> read_policy("ra-ucb:scale=1e-6,confidence=paper")
-    ('ra-ucb:scale=1e-6,confidence=paper',
-     (<class 'headgate.policies.ra_ucb.RAUCB'>, {'scale': 1e-06, 'confidence': 'paper'}))
+    >>> read_policy("ra-ucb:scale=1e-6,estimator=corrected")
+    ('ra-ucb:scale=1e-6,estimator=corrected',
+     (<class 'headgate.policies.ra_ucb.RAUCB'>, {'scale': 1e-06, 'estimator': 'corrected'}))
     """
     name, _, rest = text.partition(":")
     if name not in POLICIES:

@@ -1,13 +1,11 @@
-"""Confidence radii: the paper's, and the ones the Fisher information gives."""
+"""Confidence radii: the paper's."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
-from headgate.estimators.maximum import Fit
 from headgate.laws import Floats, Law, RateRange
 
 
@@ -51,15 +49,3 @@ class PaperRadii:
             np.clip(activation - p_radius, 0.0, 1.0),
             np.clip(activation + p_radius, 0.0, 1.0),
         )
-
-
-def fisher_bounds(found: Fit, width: float, rate_range: RateRange) -> Bounds:
-    """theta_hat +- width standard deviations, in log rate (clipped to the range) and logit activation."""
-    spread = width * np.sqrt(found.covariance[..., [0, 2]])
-    low, high = found.theta - spread, found.theta + spread
-    return Bounds(
-        np.clip(np.exp(low[..., 0]), *rate_range),
-        np.clip(np.exp(high[..., 0]), *rate_range),
-        special.expit(low[..., 1]),
-        special.expit(high[..., 1]),
-    )

@@ -69,7 +69,6 @@ def _looks(policy: str) -> dict[str, Any]:
         lineup.SCALED: {"color": style.ORANGE, "width": 2.0},
         lineup.ETC: {"color": regret.PURPLE},
         lineup.GREEDY: {"color": regret.OLIVE},
-        lineup.BEST_GUESS: {"color": regret.OLIVE, "line": "--"},
         lineup.CUCB: {"color": regret.SKY},
         lineup.MARA: {"color": style.GREEN},
         lineup.EVEN: {"color": style.QUIET},

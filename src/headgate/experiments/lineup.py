@@ -8,7 +8,7 @@ import headgate as hg
 
 WRITTEN, SCALED, WIDER = "RA-UCB as written", "RA-UCB, radii x 1e-6", "RA-UCB, radii x 3e-6"
 ETC, GREEDY, CUCB, MARA = "RA-ETC", "NO UCB", "CUCB", "MARA"
-EVEN, THOMPSON, BEST_GUESS = "even split", "Thompson", "NO UCB, max. likelihood"
+EVEN, THOMPSON = "even split", "Thompson"
 
 SCALE = 1e-6  # of both radii: brings the shape of the paper's figures back
 
@@ -18,7 +18,6 @@ ENTRANTS: dict[str, Any] = {
     WIDER: (hg.RAUCB, {"scale": 3.0 * SCALE}),
     ETC: hg.ExploreThenCommit,
     GREEDY: hg.Greedy,
-    BEST_GUESS: (hg.Greedy, {"confidence": "fisher"}),
     CUCB: hg.CUCB,
     MARA: hg.MARA,
     EVEN: hg.Uniform,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from headgate.errors import HeadgateError, InputError
-from headgate.policies.base import VERSION, Policy
+from headgate.policies.ask import Ask
+from headgate.policies.base import VERSION, Policy, Portions
 from headgate.policies.cucb import CUCB
 from headgate.policies.explore_then_commit import ExploreThenCommit
 from headgate.policies.greedy import Greedy
@@ -14,6 +15,7 @@ from headgate.policies.mg_ucb import MGUCB
 from headgate.policies.model import Curves, ModelPolicy
 from headgate.policies.oracle_policy import Oracle
 from headgate.policies.ra_ucb import RAUCB
+from headgate.policies.state import State
 from headgate.policies.thompson import Thompson
 from headgate.policies.uniform import Uniform
 from headgate.registry import Registry
@@ -31,8 +33,8 @@ def load_policy(text: str) -> Policy:
         version, name = data["version"], data["policy"]
     except (ValueError, KeyError, TypeError) as cause:
         raise InputError(f"this is not a policy's JSON: {cause}") from cause
-    if version != VERSION:
-        raise InputError(f"the policy was written in format {version}, this version reads {VERSION}")
+    if version not in range(1, VERSION + 1):
+        raise InputError(f"the policy was written in format {version}, this version reads 1 to {VERSION}")
     policy = POLICIES.find(name, InputError)
     try:
         return policy.from_data(data)
@@ -48,12 +50,15 @@ __all__ = [
     "MGUCB",
     "POLICIES",
     "RAUCB",
+    "Ask",
     "Curves",
     "ExploreThenCommit",
     "Greedy",
     "ModelPolicy",
     "Oracle",
     "Policy",
+    "Portions",
+    "State",
     "Thompson",
     "Uniform",
     "load_policy",

@@ -1,149 +1,241 @@
-"""What a policy is: configuration, explicit state, `allocate` and `observe`."""
+"""What a policy is: frozen configuration, two verbs that change a state, and the object people hold."""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack
+from dataclasses import KW_ONLY
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from headgate import checks
-from headgate.errors import BudgetError, FeedbackError, InputError, ParameterError, ShapeError, UnsupportedError
+from headgate.errors import FeedbackError, ParameterError, ShapeError, UnsupportedError
 from headgate.estimators import Estimate, likelihood, whole_arms
 from headgate.evidence import Evidence
 from headgate.feedback import Feedback
 from headgate.laws import Floats, Law, as_law, from_dict
 from headgate.oracle import REWARDS, Limits
+from headgate.policies.ask import Ask, Terms
+from headgate.policies.configuration import Configuration
+from headgate.policies.state import State, parsed, plain
+from headgate.policies.version1 import upgraded
 
-VERSION = 1
-_PAPER_RANGE = (1.0, 80.0)  # m and M of the paper's experiments
-
-
-class Common(TypedDict, total=False):
-    """Options that every policy takes."""
-
-    seed: ArrayLike
-    """One whole number; or an array of them, for a batch of independent learners of that shape."""
-    rounds: int | None
-    """The horizon T, for policies that need it."""
-    rate_range: tuple[float, float] | None
-    """The paper's Lambda = [m/B, M/B]; by default its experiments' [1/B, 80/B]."""
-    discount: float
-    """What evidence is multiplied by each round, for worlds that drift; 1 forgets nothing."""
-    reward: Literal["sum", "cascade"]
-    """The number of successes, or 1 if there is at least one."""
-    lower: ArrayLike
-    """The least each arm must get."""
-    upper: ArrayLike
-    """The most each arm may get."""
+VERSION = 2
+Portions: TypeAlias = tuple[NDArray[np.int64], Floats]
+"""Which arm gets how much, one portion after the other."""
 
 
-class Policy(ABC):
+class Policy(Configuration, ABC, kw_only=False):
     """Allocates and learns.
 
-    A policy is made from a law, the number of arms and the largest budget it will meet. Everything it has learned is
-    its state: evidence, round and a few named arrays, written to JSON and read back exactly. Leading axes are a batch:
-    seeds of shape (R,) make R independent learners that step together, each equal to a single one with its seed.
+    The fields are the configuration, and never change. What has been learned is a `State`. Two verbs take one and
+    return the next: `decide` begins a round and says what each arm gets, `absorb` learns what came of it. Both depend
+    on their arguments alone, randomness included: it is a function of seed and round. The object keeps a state of its
+    own, on which `allocate`, `observe`, `pour` and `to_json` act.
+
+    Leading axes are a batch: seeds of shape (R,) make R independent learners that step together, each equal to a single
+    one with its seed.
+
+    A policy of your own has a `name` and writes `split`; what it remembers beside evidence is a subclass of `State`
+    that `start` makes and `absorb` fills.
+
+    Parameters
+    ----------
+    law : Law, or a sequence of one per arm
+        The law of the thresholds. It says which arms count in whole units; policies that believe in no curves use it
+        for `estimate` alone.
+    arms : int
+        The number of arms K, at least 1.
+    max_budget : float
+        The largest budget of any round, > 0, in the unit that allocations and thresholds have.
+    seed : int or array of int, default 0
+        Whole numbers >= 0. An array is a batch of independent learners of its shape.
+    discount : float in (0, 1], default 1
+        What evidence is multiplied by each round, for worlds that drift; 1 forgets nothing.
+    reward : "sum" or "cascade", default "sum"
+        What a round is worth: its number of successes, or 1 if there is at least one.
+    value : float or array (K,) or (batch, K), default 1
+        What a success of each arm is worth, >= 0. A cascade knows no values.
+    lower, upper : float or array (K,) or (batch, K), default 0 and infinity
+        The least and the most that each arm gets, in units of the budget.
     """
 
     name: ClassVar[str]
-    #: Cannot start without `rounds`; an option may lift that.
-    needs_rounds: bool = False
-    #: Acts on evidence and round alone, so that feedback may come in any order, through any number of learners.
-    additive: bool = False
-    #: Attributes that, with evidence and round, make up the state.
-    state_names: ClassVar[tuple[str, ...]] = ()
+    #: Feedback changes evidence alone, by adding to it: it may come in any order, through any number of learners.
+    additive: ClassVar[bool] = False
 
-    def __init__(
+    law: Law | Sequence[Law]
+    arms: int
+    max_budget: float
+    _: KW_ONLY
+    seed: ArrayLike = 0
+    discount: float = 1.0
+    reward: Literal["sum", "cascade"] = "sum"
+    value: ArrayLike = 1.0
+    lower: ArrayLike = 0.0
+    upper: ArrayLike = np.inf
+
+    def __post_init__(self) -> None:
+        """Check the configuration; a subclass that has more to check extends this."""
+        empty = Evidence.empty(checks.whole("arms", self.arms), self.max_budget, self.batch)
+        if self.laws.arm_axis() not in {(), (empty.arms,)}:
+            raise ShapeError(f"{self.laws} does not fit {empty.arms} arms")
+        checks.choice("reward", self.reward, REWARDS)
+        discount = float(checks.numbers("discount", self.discount, most=1.0, open_least=True))
+        vars(self).update(law=self.laws, arms=empty.arms, max_budget=empty.max_budget, discount=discount)
+        vars(self).update(_worth=self._worth, _limits=self._limits)  # raise here, if they do
+
+    # -- what follows from the configuration ---------------------------------------------------------------------------
+
+    @cached_property
+    def batch(self) -> tuple[int, ...]:
+        """The shape of the batch; () for a single learner."""
+        return self._seeds.shape
+
+    @cached_property
+    def laws(self) -> Law:
+        """`law` as one object for all arms, also where it was given arm by arm."""
+        return as_law(self.law)
+
+    @cached_property
+    def whole(self) -> NDArray[np.bool_]:
+        """Which arms count in whole units: (K,)."""
+        return whole_arms(self.laws, self.arms)
+
+    @cached_property
+    def _any_whole(self) -> bool:
+        return bool(self.whole.any())
+
+    @cached_property
+    def _seeds(self) -> NDArray[np.int64]:
+        seeds = np.asarray(self.seed)
+        if seeds.dtype.kind not in "iu" or np.any(seeds < 0) or np.any(seeds > np.iinfo(np.int64).max):
+            raise ParameterError(f"seed must be a whole number >= 0 and < 2^63, or an array of them, got {self.seed!r}")
+        return seeds.astype(np.int64)
+
+    @cached_property
+    def _keys(self) -> NDArray[np.uint64]:
+        """Each learner's seed, spread over two keys of 64 bits: (2, batch)."""
+        keys = [np.random.SeedSequence(int(s)).generate_state(2, np.uint64) for s in self._seeds.ravel()]
+        return np.array(keys, dtype=np.uint64).T.reshape(2, *self.batch)
+
+    @cached_property
+    def _terms(self) -> Terms:
+        return Terms(self.batch, self.whole, self.max_budget, self.reward == "cascade")
+
+    @cached_property
+    def _worth(self) -> Floats | None:
+        return self._terms.value(self.value)
+
+    @cached_property
+    def _limits(self) -> Limits:
+        none = Limits.of(self.max_budget, 0.0, np.inf, self.arms)
+        return self._terms.limits(none, self.max_budget, self.lower, self.upper)
+
+    @cached_property
+    def _least(self) -> float:
+        """What the lower limits need."""
+        return float(np.max(np.sum(self._limits.lower, axis=-1)))
+
+    # -- the verbs -----------------------------------------------------------------------------------------------------
+
+    def start(self, evidence: Evidence | None = None) -> State:
+        """Return the state before the first round; `evidence` from elsewhere is shared, not copied."""
+        return State(self.evidence_or_none(evidence), 0)
+
+    def ask(
         self,
-        law: Law | Sequence[Law],
-        arms: int,
-        max_budget: float,
+        budget: ArrayLike,
         *,
-        options: Mapping[str, Any] | None = None,
-        **common: Unpack[Common],
-    ) -> None:
-        unknown = set(common) - set(Common.__annotations__)
-        if unknown:
-            raise ParameterError(f"{type(self).__name__} does not take {', '.join(sorted(unknown))}")
-        self.law = as_law(law)
-        self.seed = _seeds(common.get("seed", 0))
-        self.batch: tuple[int, ...] = self.seed.shape
-        self.evidence = Evidence.empty(_count("arms", arms), max_budget, self.batch)
-        self.arms, self.max_budget = self.evidence.arms, self.evidence.max_budget
-        if self.law.arm_axis() not in {(), (arms,)}:
-            raise ShapeError(f"{self.law} does not fit {arms} arms")
-        self.whole = whole_arms(self.law, arms)  # arms that count in whole units
-        self._all_whole, self._any_whole = bool(self.whole.all()), bool(self.whole.any())
-        self.rounds = _horizon(self, common.get("rounds"))
-        self.rate_range = _rate_range(common.get("rate_range"), self.max_budget)
-        self.discount = float(checks.numbers("discount", common.get("discount", 1.0), most=1.0, open_least=True))
-        self.reward = checks.choice("reward", common.get("reward", "sum"), REWARDS)
-        self._limits = _limits(self, common.get("lower", 0.0), common.get("upper", np.inf))
-        self._least = float(np.max(np.sum(self._limits.lower, axis=-1)))
-        self.round = 0
-        self._options = dict(options or {})
-        self._common = dict(common)
-        self._key = _stream_keys(self.seed)
+        value: ArrayLike | None = None,
+        eligible: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        round: int | None = None,  # noqa: A002  # its name in a state too
+    ) -> Ask:
+        """Check what a round wants; see `allocate`. `round` is its number, where several learners take turns."""
+        own, usual = self._limits, eligible is None and lower is None and upper is None
+        if (
+            usual
+            and type(budget) is float
+            and self._least <= budget <= self.max_budget
+            and not (self.batch or self._any_whole)
+        ):
+            limits = Limits(np.asarray(budget), own.lower, own.upper, own.free)
+        elif usual:
+            limits = self._terms.within(own, budget)
+        else:
+            limits = self._terms.limits(
+                own, budget, 0.0 if lower is None else lower, np.inf if upper is None else upper,
+                True if eligible is None else eligible,
+            )  # fmt: skip
+        return Ask(limits, self._worth if value is None else self._terms.value(value), round)
 
-    # -- what a user calls -------------------------------------------------------------------------------------------
-
-    def allocate(self, budget: ArrayLike) -> Floats:
-        """Split `budget`, one number or one per batch row, and begin a new round: (..., K), the sum <= budget."""
-        limits = self.limits(budget)
+    def decide(self, state: State, ask: Ask) -> tuple[Floats, State]:
+        """Begin a round: return what each arm gets, (..., K), the sum <= budget, and the state after it."""
+        if ask.round is not None:
+            state.round = ask.round
         with np.errstate(all="ignore"):  # infinity times 0 inside a kernel is no news to the caller
-            x = self._allocate(limits)
-        over = x.sum(axis=-1) > limits.budget  # by rounding: a few units in the last place
+            x = self.split(state, ask)
+        over = x.sum(axis=-1) > ask.limits.budget  # by rounding: a few units in the last place
         if np.any(over):
-            x = np.where(over[..., None] & ~self.whole, np.maximum(x * (1.0 - 1e-15), limits.lower), x)
-        self._begin_round()
-        return x
+            x = np.where(over[..., None] & ~self.whole, np.maximum(x * (1.0 - 1e-15), ask.limits.lower), x)
+        self._end_decision(state)
+        return x, state
 
-    def observe(self, x: ArrayLike, feedback: Feedback) -> None:
-        """Learn what came of an allocation: at once or late, whole or in parts, in any order.
+    def absorb(self, state: State, x: ArrayLike, feedback: Feedback) -> State:
+        """Learn what came of an allocation, late or at once, whole or in parts: return the state after it.
 
-        An arm whose result has not arrived is marked as not reported, and observed later in a call of its own.
+        The usual way adds to evidence and does nothing else. A policy that remembers more extends this, evidence
+        first: that refuses what cannot be, before anything has changed.
         """
-        if not isinstance(feedback, Feedback):
-            raise FeedbackError(f"feedback must be a headgate.Feedback, got {feedback!r}")
-        self.evidence.record(self._played(x, feedback) if self._any_whole else x, feedback)
+        state.evidence.record(self.played(x, feedback) if self._any_whole else x, feedback)
+        return state
 
-    def pour(self, step: float | None = None, *, resolution: float | None = None) -> Iterator[tuple[int, float]]:
-        """Begin a round whose budget nobody knows yet; only policies that believe in curves can."""
-        del step, resolution
-        raise UnsupportedError(f"{type(self).__name__} cannot pour: it has no curves to follow")
-
-    def estimate(
-        self, level: float = 0.9, interval: Literal["fisher", "likelihood-ratio"] = "likelihood-ratio"
-    ) -> Estimate:
-        """Return what has been learned of each arm, with intervals; see `headgate.estimators.likelihood`."""
-        with np.errstate(all="ignore"):  # as in `allocate`
-            return likelihood(self.law, self.evidence, level=level, interval=interval)
-
-    # -- what a policy writes ----------------------------------------------------------------------------------------
+    # -- what a policy writes ------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _allocate(self, limits: Limits) -> Floats:
-        """Split the budget of `limits`, which has been checked."""
+    def split(self, state: Any, ask: Ask) -> Floats:
+        """Split the budget of `ask`, which has been checked: (..., K), within its limits.
 
-    def note(self, x: Floats, reported: NDArray[np.bool_]) -> None:  # noqa: B027  # most keep nothing more
-        """Remember of a round what evidence does not hold; a policy that keeps such a thing extends this."""
+        Fields of `state` that the policy has added may be changed here; evidence and round may not.
+        """
 
-    def _forget(self, factor: float) -> None:
-        """Let what was learned count `factor` times as much; a policy that keeps more than evidence extends this."""
-        self.evidence.discount(factor)
+    def fade(self, state: Any, factor: float) -> None:
+        """Let what was learned count `factor` times as much; a policy that counts beside evidence extends this."""
+        state.evidence.discount(factor)
 
-    # -- shared ------------------------------------------------------------------------------------------------------
+    def decide_pour(
+        self, state: Any, ask: Ask, step: float | None = None, resolution: float | None = None
+    ) -> tuple[Portions, State]:
+        """Begin a round whose budget nobody knows yet; only policies that believe in curves can."""
+        del state, ask, step, resolution
+        raise UnsupportedError(f"{type(self).__name__} cannot pour: it has no curves to follow")
 
-    def _begin_round(self) -> None:
-        if self.discount < 1.0:
-            self._forget(self.discount)
-        self.round += 1
+    # -- for those who write one ---------------------------------------------------------------------------------------
 
-    def _played(self, x: ArrayLike, feedback: Feedback) -> Floats:
+    def normals(self, state: State, count: int) -> Floats:
+        """Draw `count` numbers ~ N(0, 1) for each learner, (..., count): a function of seed and round.
+
+        No number comes in two rounds, if every round asks for the same count and once.
+        """
+        return self._noise(0, state, count)
+
+    def uniforms(self, state: State, count: int) -> Floats:
+        """Draw `count` numbers ~ U(0, 1) for each learner, (..., count), as `normals` and independent of them."""
+        return np.asarray(special.ndtr(self._noise(1, state, count)))
+
+    def _noise(self, stream: int, state: State, count: int) -> Floats:
+        from headgate.kernels.noise import normals  # noqa: PLC0415  # machine code loads on first use
+
+        return np.asarray(normals(self._keys[stream], np.uint64(count * state.round), np.empty(count)))
+
+    def played(self, x: ArrayLike, feedback: Feedback) -> Floats:
         """Return a checked allocation as the arms saw it: the whole units of it, for arms that count in those."""
         if not isinstance(feedback, Feedback):
             raise FeedbackError(f"feedback must be a headgate.Feedback, got {feedback!r}")
@@ -152,136 +244,96 @@ class Policy(ABC):
             raise ShapeError(f"an allocation must be of shape {(*self.batch, self.arms)}, got {amount.shape}")
         return np.where(self.whole, np.floor(amount), amount) if self._any_whole else amount
 
-    def limits(self, budget: ArrayLike) -> Limits:
-        """Check a budget against the policy, and join it with the limits on arms."""
-        if (
-            type(budget) is float
-            and not self.batch
-            and self._least <= budget <= self.max_budget
-            and not self._any_whole
-        ):
-            return Limits(
-                np.asarray(budget), self._limits.lower, self._limits.upper, self._limits.free
-            )  # the usual case
-        amount = checks.numbers("budget", budget, BudgetError)
-        if np.any(amount > self.max_budget * (1.0 + 1e-12)):
-            raise BudgetError(f"budget must not exceed max_budget {self.max_budget:g}, got {np.max(amount):g}")
-        if amount.shape not in {(), self.batch}:
-            raise ShapeError(f"budget must be one number or of the batch's shape {self.batch}, got {amount.shape}")
-        if self._least > 0.0 and np.any(amount < self._least * (1.0 - 1e-12)):
-            raise BudgetError(f"the lower limits need {self._least:g}, more than the budget {np.min(amount):g}")
-        amount = np.floor(amount) if self._all_whole else amount
-        return Limits(np.broadcast_to(amount, self.batch), self._limits.lower, self._limits.upper, self._limits.free)
+    def evidence_or_none(self, evidence: Evidence | None) -> Evidence:
+        """Return `evidence`, or that of nothing."""
+        return Evidence.empty(self.arms, self.max_budget, self.batch) if evidence is None else evidence
+
+    def _end_decision(self, state: State) -> None:
+        if self.discount < 1.0:
+            self.fade(state, self.discount)
+        state.round += 1
+
+    # -- the object people hold ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def state(self) -> Any:
+        """The state that `allocate` and `observe` act on: of the class that `start` returns."""
+        return self.start()
+
+    @property
+    def evidence(self) -> Evidence:
+        """What has been seen of each arm."""
+        evidence: Evidence = self.state.evidence
+        return evidence
+
+    @property
+    def round(self) -> int:
+        """How many rounds have begun."""
+        return int(self.state.round)
+
+    def allocate(
+        self,
+        budget: ArrayLike,
+        *,
+        value: ArrayLike | None = None,
+        eligible: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> Floats:
+        """Split a budget, and begin a new round: return what each arm gets, (..., K), the sum <= budget.
+
+        Parameters
+        ----------
+        budget
+            One number or one per batch row, within [0, max_budget].
+        value
+            What a success of each arm is worth in this round, instead of the policy's own: (K,) or (batch, K).
+        eligible
+            False for arms that cannot be served in this round: they get 0, whatever the policy's own lower limit.
+        lower, upper
+            The least and most of each arm in this round, where that is narrower than the policy's own limits.
+        """
+        ask = self.ask(budget, value=value, eligible=eligible, lower=lower, upper=upper)
+        x, state = self.decide(self.state, ask)
+        vars(self)["state"] = state
+        return x
+
+    def observe(self, x: ArrayLike, feedback: Feedback) -> None:
+        """Learn what came of an allocation: at once or late, whole or in parts, in any order.
+
+        `x` is what was really given. An arm whose result has not arrived is marked as not reported, and observed later
+        in a call of its own.
+        """
+        vars(self)["state"] = self.absorb(self.state, x, feedback)
+
+    def pour(self, step: float | None = None, *, resolution: float | None = None) -> Iterator[tuple[int, float]]:
+        """Begin a round whose budget nobody knows yet: yield (arm, amount) until `max_budget`, or until you stop.
+
+        Then `observe` what each arm got in all. See `ModelPolicy.decide_pour` for `step` and `resolution`.
+        """
+        (arms, amounts), state = self.decide_pour(self.state, self.ask(self.max_budget), step, resolution)
+        vars(self)["state"] = state
+        return iter(list(zip(arms.tolist(), amounts.tolist(), strict=True)))
+
+    def estimate(
+        self, level: float = 0.9, interval: Literal["fisher", "likelihood-ratio"] = "likelihood-ratio"
+    ) -> Estimate:
+        """Return what has been learned of each arm, with intervals; see `headgate.estimators.likelihood`."""
+        with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
+            return likelihood(self.law, self.evidence, level=level, interval=interval)
 
     def to_json(self) -> str:
         """Write configuration and state; `headgate.load_policy` continues from it exactly."""
-        common: dict[str, Any] = {key: _plain(value) for key, value in self._common.items()}
-        return json.dumps(
-            {
-                "version": VERSION,
-                "policy": self.name,
-                "law": self.law.to_dict(),
-                "arms": self.arms,
-                "max_budget": self.max_budget,
-                "common": common,
-                "options": {key: _plain(value) for key, value in self._options.items()},
-                "round": self.round,
-                "evidence": self.evidence.to_dict(),
-                "state": {key: _plain(getattr(self, key)) for key in self.state_names},
-            },
-            allow_nan=False,
-        )
+        options = {name: plain(value) for name, value in self.options().items()} | {"law": self.laws.to_dict()}
+        data = {"version": VERSION, "policy": self.name, "options": options, "state": self.state.to_dict()}
+        return json.dumps(data, allow_nan=False)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild a policy from what `to_json` wrote, parsed."""
-        common: dict[str, Any] = {key: _parsed(value) for key, value in data["common"].items()}
-        options = {key: _parsed(value) for key, value in data["options"].items()}
-        policy = cls(from_dict(data["law"]), data["arms"], data["max_budget"], **options, **common)
-        policy.round = _count("round", data["round"] + 1) - 1
-        evidence = Evidence.from_dict(data["evidence"])
-        if (evidence.bins.shape, evidence.max_budget) != (policy.evidence.bins.shape, policy.max_budget):
-            raise InputError(f"its evidence is of {evidence.arms} arms at {evidence.max_budget:g}, not the policy's")
-        policy.evidence = evidence
-        for key in cls.state_names:
-            value, fresh = _parsed(data["state"][key]), getattr(policy, key)
-            if np.ndim(value) != np.ndim(fresh) or np.asarray(value).dtype != np.asarray(fresh).dtype:
-                raise InputError(f"its state {key!r} must be {np.asarray(fresh).dtype} with {np.ndim(fresh)} axes")
-            setattr(policy, key, value)
+        """Rebuild a policy from what `to_json` wrote, parsed; version 1 is read too."""
+        if data["version"] == 1:
+            data = upgraded(cls, data)
+        options = {name: parsed(value) for name, value in data["options"].items() if name != "law"}
+        policy = cls(law=from_dict(data["options"]["law"]), **options)
+        vars(policy)["state"] = policy.start().from_dict(data["state"])
         return policy
-
-    def __repr__(self) -> str:
-        batch = f", batch={self.batch}" if self.batch else ""
-        return f"{type(self).__name__}({self.law}, arms={self.arms}, max_budget={self.max_budget:g}{batch})"
-
-
-def _seeds(seed: ArrayLike) -> NDArray[np.int64]:
-    seeds = np.asarray(seed)
-    if seeds.dtype.kind not in "iu" or np.any(seeds < 0) or np.any(seeds > np.iinfo(np.int64).max):
-        raise ParameterError(f"seed must be a whole number >= 0 and < 2^63, or an array of them, got {seed!r}")
-    return seeds.astype(np.int64)
-
-
-def _stream_keys(seeds: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Spread seeds over the 64 bits of a stream's key."""
-    keys = [np.random.SeedSequence(int(s)).generate_state(1, np.uint64)[0] for s in seeds.ravel()]
-    return np.array(keys, dtype=np.uint64).reshape(seeds.shape)
-
-
-def _limits(policy: Policy, lower: ArrayLike, upper: ArrayLike) -> Limits:
-    """Check the limits on arms once; in whole units if the arms count in those."""
-    limits = Limits.of(policy.max_budget, lower, upper, policy.arms)
-    for name, values in (("lower", limits.lower), ("upper", limits.upper)):
-        if values.ndim > 1 and values.shape[:-1] != policy.batch:
-            raise ShapeError(f"{name} must be of the batch's shape {policy.batch} and arms, got {values.shape}")
-    return limits.whole() if policy.whole.all() else limits
-
-
-def _horizon(policy: Policy, rounds: int | None) -> int | None:
-    if rounds is None:
-        if policy.needs_rounds:
-            raise ParameterError(f"{type(policy).__name__} needs the horizon: give rounds=T")
-        return None
-    return _count("rounds", rounds)
-
-
-def _count(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
-
-
-def _rate_range(given: tuple[float, float] | None, max_budget: float) -> tuple[float, float]:
-    if given is None:
-        return _PAPER_RANGE[0] / max_budget, _PAPER_RANGE[1] / max_budget
-    ends = checks.numbers("rate_range", given, open_least=True)
-    low, high = (float(v) for v in ends) if ends.shape == (2,) else (1.0, 0.0)
-    if not low < high:
-        raise ParameterError(f"rate_range must be (low, high) with low < high, got {given!r}")
-    return low, high
-
-
-def _plain(value: Any) -> Any:
-    """Return plain data that JSON holds exactly: arrays with their type, infinities and NaN by name."""
-    if isinstance(value, np.ndarray):
-        flat = [_plain(v) for v in value.ravel().tolist()]
-        return {"array": value.dtype.str, "shape": list(value.shape), "values": flat}
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return {"float": repr(value)}
-    return value
-
-
-def _parsed(value: Any) -> Any:
-    """Read what `_plain` wrote."""
-    if isinstance(value, dict) and "array" in value:
-        flat = [_parsed(v) for v in value["values"]]
-        return np.array(flat, dtype=value["array"]).reshape(value["shape"])
-    if isinstance(value, dict) and "float" in value:
-        return float(value["float"])
-    if isinstance(value, list):
-        return [_parsed(v) for v in value]
-    return value

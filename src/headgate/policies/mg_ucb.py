@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from headgate.policies.ra_ucb import RAUCB
+from typing import final
+
+from headgate.policies.ra_ucb import ScaledBoosting
 
 
-class MGUCB(RAUCB):
+@final
+class MGUCB(ScaledBoosting):
     """RA-UCB that pours: each infinitesimal amount goes to the arm with the largest marginal of the surrogate.
 
     `pour()` is the paper's MG-UCB and `pour(step=delta)` its MG-UCB-Delta. Estimates, bounds and the boosted arm are

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headgate import checks
 from headgate.errors import BudgetError, UnsupportedError
@@ -16,105 +14,117 @@ from headgate.evidence import Evidence
 from headgate.laws import Floats, Law
 from headgate.laws.standard import Standard
 from headgate.oracle import Limits, maximise, standard_form
-from headgate.policies.base import Policy
+from headgate.policies.ask import Ask
+from headgate.policies.base import Policy, Portions
+from headgate.policies.state import State
 
 Estimator = Literal["paper", "corrected", "likelihood"]
 ESTIMATORS = ("paper", "corrected", "likelihood")
-Portions: TypeAlias = tuple[NDArray[np.int64], Floats]
 _BLOCKS = 1024  # of the largest budget, when pouring without a step
 
 
 class Curves(NamedTuple):
-    """What the oracle is to maximise: weight times G(., rate), arm by arm."""
+    """What the oracle is to maximise: weight times G(., rate), arm by arm, (..., K) each."""
 
     weight: Floats
+    """The activation believed in, or a bound on it."""
     rate: Floats
     form: Standard | None = None
+    """The law's standard form, where its shapes are believed in too."""
 
 
 def point_estimate(law: Law, evidence: Evidence, estimator: str) -> tuple[Floats, Floats]:
     """lambda_hat, NaN before a first success, and p_hat."""
     if estimator == "likelihood":
-        found = likelihood(law, evidence)
-        return found.rate, found.activation
+        estimate = likelihood(law, evidence)
+        return estimate.rate, estimate.activation
     rate = (paper_rate if estimator == "paper" else corrected_rate)(law, evidence)
     return rate, paper_activation(law, evidence, rate)
 
 
 class ModelPolicy(Policy):
-    """A policy given by the curves it believes in, round by round."""
+    """A policy given by the curves it believes in, round by round: x maximises sum_i v_i w_i G(x_i, rate_i).
+
+    A policy of your own writes `curves`; the oracle, limits, values, rewards, pouring and JSON come with it.
+    """
 
     #: Relative precision that a learner's allocation needs; its estimates are never that good.
-    tolerance = 1e-6
-    max_nodes = 200
+    tolerance: ClassVar[float] = 1e-6
+    max_nodes: ClassVar[int] = 200
 
     @abstractmethod
-    def _curves(self) -> Curves:
+    def curves(self, state: Any) -> Curves:
         """Return the curves to act on in this round."""
 
-    def _everything_on(self, arm: int) -> Curves:
-        """Curves that send all of the budget to one arm."""
+    def everything_on(self, arm: int) -> Curves:
+        """Return curves that send all of the budget to one arm."""
         weight = np.zeros((*self.batch, self.arms))
         weight[..., arm] = 0.5
         return Curves(weight, np.full_like(weight, 1.0 / self.max_budget))
 
-    def _believed(self) -> Curves:
-        """The curves with weights that suit the reward; equal weights where nothing is believed to be worth a thing."""
-        weight, rate, form = self._curves()
-        if weight.min() <= 0.0:
-            weight = np.where(np.any(weight > 0.0, axis=-1, keepdims=True), weight, 0.5)
-        return Curves(np.minimum(weight, 1.0) if self.reward == "cascade" else weight, rate, form)
+    def _believed(self, state: Any, ask: Ask) -> Curves:
+        """The curves, weighted by value; equal weights where nothing is believed to be worth a thing."""
+        weight, rate, form = self.curves(state)
+        worth = weight if ask.value is None else weight * ask.value
+        if worth.min() <= 0.0:
+            hopeless = ~np.any(worth > 0.0, axis=-1, keepdims=True)
+            worth = np.where(hopeless, 0.5 if ask.value is None else 0.5 * ask.value, worth)
+        return Curves(np.minimum(worth, 1.0) if self.reward == "cascade" else worth, rate, form)
 
-    def _allocate(self, limits: Limits) -> Floats:
-        weight, rate, form = self._believed()
-        return maximise(self.law, weight, rate, limits, self.reward, self.tolerance, self.max_nodes, form).x
+    def split(self, state: Any, ask: Ask) -> Floats:
+        """Return the allocation that is best for the curves."""
+        weight, rate, form = self._believed(state, ask)
+        return maximise(self.laws, weight, rate, ask.limits, self.reward, self.tolerance, self.max_nodes, form).x
 
-    def pour(self, step: float | None = None, *, resolution: float | None = None) -> Iterator[tuple[int, float]]:
-        """Begin a round whose budget nobody knows yet: yield (arm, amount) until `max_budget`, or until you stop.
+    def decide_pour(
+        self, state: Any, ask: Ask, step: float | None = None, resolution: float | None = None
+    ) -> tuple[Portions, State]:
+        """Begin a round whose budget nobody knows yet: return portions up to the budget of `ask`, and the state.
 
-        Then `observe` what each arm got in all. The lower limits are poured first.
-
-        Without `step` this walks the oracle's path in blocks of `resolution` (by default max_budget / 1024): after
-        each block the arms have what `allocate` would have given them at that budget (the paper's MG-UCB). With `step`
-        each step goes to the arm that gains most by it (MG-UCB-Delta); this is the best allocation in such steps, and
-        loses at most (K + 1) G_max step against `allocate`. Arms that count in whole units get at least one at a time.
+        The lower limits are poured first. Without `step` this walks the oracle's path in blocks of `resolution` (by
+        default max_budget / 1024): after each block the arms have what `decide` would have given them at that budget
+        (the paper's MG-UCB). With `step` each step goes to the arm that gains most by it (MG-UCB-Delta); this is the
+        best allocation in such steps, and loses at most (K + 1) G_max step against `decide`. Arms that count in whole
+        units get at least one at a time.
 
         S-shaped laws: no way of pouring is best at every budget, because what was poured cannot be taken back. This
         one is the best on the concave hulls of the curves: an arm once begun is taken to its point of tangency before
         any other gets more. It is the optimum at every budget at which no arm is on its way there; at the others it may
         lose as much as a curve lies below its hull, which for the first arm of all can be all of its worth.
         """
+        size, limits = self._step(step, resolution), ask.limits
+        if ask.round is not None:
+            state.round = ask.round
+        with np.errstate(all="ignore"):  # infinity times 0 inside a kernel is no news to the caller
+            curves = self._believed(state, ask)
+            exact = step is None and not self._any_whole
+            arms, amounts = (self._along_path if exact else self._greedily)(curves, limits, size)
+        first = np.flatnonzero(limits.lower > 0.0)
+        portions = np.concatenate([first, arms]), np.concatenate([limits.lower[first], amounts])
+        self._end_decision(state)
+        return portions, state
+
+    def _step(self, step: float | None, resolution: float | None) -> float:
+        """Check how finely to pour."""
         if self.batch:
             raise UnsupportedError(f"only a single learner pours, this is a batch of shape {self.batch}")
-        size = checks.numbers(
-            "step", self._default_step(resolution) if step is None else step, BudgetError, open_least=True
-        )
         if step is not None and resolution is not None:
             raise BudgetError(f"give step or resolution, not both, got {step!r} and {resolution!r}")
+        fine = self.max_budget / _BLOCKS if resolution is None else resolution
+        default = 1.0 if self.whole.all() else fine
+        size = checks.numbers("step", default if step is None else step, BudgetError, open_least=True)
         if size.ndim or (self.whole.all() and size != np.floor(size)):
             raise BudgetError(f"step must be one number, and whole for thresholds that are, got {step!r}")
-        limits = self.limits(self.max_budget)
-        with np.errstate(all="ignore"):  # as in `allocate`
-            curves = self._believed()
-            exact = step is None and not self.whole.any()
-            arms, amounts = (self._along_path if exact else self._greedily)(curves, limits, float(size))
-        self._begin_round()
-        first = np.flatnonzero(limits.lower > 0.0)
-        arms, amounts = np.concatenate([first, arms]), np.concatenate([limits.lower[first], amounts])
-        return iter(list(zip(arms.tolist(), amounts.tolist(), strict=True)))
-
-    def _default_step(self, resolution: float | None) -> float:
-        fine = self.max_budget / _BLOCKS if resolution is None else resolution
-        return 1.0 if self.whole.all() else fine
+        return float(size)
 
     def _along_path(self, curves: Curves, limits: Limits, block: float) -> Portions:
         """The increments between points of the oracle's path."""
-        least = limits.lower.sum()
-        budgets = np.append(np.arange(least + block, self.max_budget * (1.0 - 1e-12), block), self.max_budget)
+        least, most = limits.lower.sum(), float(limits.budget)
+        budgets = np.append(np.arange(least + block, most * (1.0 - 1e-12), block), most)
         # One hull for all budgets, reaching to the largest: only so no arm's amount ever shrinks.
-        upper = np.minimum(limits.upper, limits.lower + (self.max_budget - least))
+        upper = np.minimum(limits.upper, limits.lower + (most - least))
         along = Limits(budgets, limits.lower, upper, limits.free)
-        points = maximise(self.law, curves.weight, curves.rate, along, self.reward, 0.0, 0, curves.form).x
+        points = maximise(self.laws, curves.weight, curves.rate, along, self.reward, 0.0, 0, curves.form).x
         points = np.maximum.accumulate(points, axis=0)
         steps = np.diff(points, axis=0, prepend=limits.lower[None])
         block_of, arms = np.nonzero(steps > 0.0)
@@ -124,7 +134,7 @@ class ModelPolicy(Policy):
         """Step by step, each to the arm whose hull gains most by it."""
         from headgate.kernels.pour import pour_order  # noqa: PLC0415  # machine code loads on first use
 
-        form = curves.form or standard_form(self.law, self.arms)
+        form = curves.form or standard_form(self.laws, self.arms)
         steps = np.where(self.whole, np.ceil(step), step)
         room = np.zeros(int(np.ceil(self.max_budget / steps.min())) + self.arms)
         arms, amounts = pour_order(

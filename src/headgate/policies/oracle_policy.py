@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Unpack
+from functools import cached_property
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headgate import checks
-from headgate.errors import ParameterError, ShapeError
-from headgate.laws import Law
-from headgate.policies.base import Common
+from headgate.errors import ShapeError
 from headgate.policies.model import Curves, ModelPolicy
+from headgate.policies.state import State
 
 
+@final
 class Oracle(ModelPolicy):
-    """The optimum for the true `activation` and `rate`, (K,) or (batch, K): what regret is measured against."""
+    """The optimum for the truth: what regret is measured against.
+
+    Parameters
+    ----------
+    activation : float or array (K,) or (batch, K)
+        The true activation p of each arm, within [0, 1].
+    rate : float or array (K,) or (batch, K)
+        The true rate lambda of each arm, > 0.
+    """
 
     name = "oracle"
     additive = True
     tolerance = 1e-9
     max_nodes = 10_000
 
-    def __init__(
-        self,
-        law: Law | Sequence[Law],
-        arms: int,
-        max_budget: float,
-        *,
-        activation: ArrayLike | None = None,
-        rate: ArrayLike | None = None,
-        **common: Unpack[Common],
-    ) -> None:
-        if activation is None or rate is None:
-            raise ParameterError("Oracle needs the truth: give activation= and rate= of every arm")
-        options = {"activation": np.asarray(activation), "rate": np.asarray(rate)}
-        super().__init__(law, arms, max_budget, options=options, **common)
-        p, lam = checks.numbers("activation", activation, most=1.0), checks.numbers("rate", rate, open_least=True)
-        try:
-            self.activation, self.rate = (np.array(np.broadcast_to(v, (*self.batch, arms))) for v in (p, lam))
-        except ValueError as cause:
-            raise ShapeError(
-                f"activation and rate must fit {(*self.batch, arms)}, got shapes {p.shape} and {lam.shape}"
-            ) from cause
+    activation: ArrayLike
+    rate: ArrayLike
 
-    def _curves(self) -> Curves:
-        return Curves(self.activation, self.rate)
+    def __post_init__(self) -> None:
+        """Check."""
+        super().__post_init__()
+        vars(self).update(_truth=self._truth)  # raises here, if it does
+
+    @cached_property
+    def _truth(self) -> Curves:
+        p = checks.numbers("activation", self.activation, most=1.0)
+        rate = checks.numbers("rate", self.rate, open_least=True)
+        each = (*self.batch, self.arms)
+        try:
+            return Curves(np.array(np.broadcast_to(p, each)), np.array(np.broadcast_to(rate, each)))
+        except ValueError as cause:
+            raise ShapeError(f"activation and rate must fit {each}, got shapes {p.shape} and {rate.shape}") from cause
+
+    def curves(self, state: State) -> Curves:  # noqa: ARG002  # whatever was seen
+        """Return the truth."""
+        return self._truth

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Unpack
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special
 
 from headgate import checks
-from headgate.estimators import whole_arms
-from headgate.feedback import Feedback
-from headgate.laws import Floats, Law
+from headgate.evidence import Evidence
+from headgate.laws import Floats
 from headgate.laws.learned import Slot
+from headgate.laws.standard import Standard
 from headgate.oracle import standard_form
-from headgate.policies.base import Common
+from headgate.policies.ask import Ask
+from headgate.policies.base import Portions
 from headgate.policies.model import Curves, ModelPolicy
+from headgate.policies.state import State
 
 # Variances of log rate and logit activation before anything is seen: a factor of e either way, and almost any p.
 _SPREAD = (1.0, 3.0)
@@ -26,79 +29,118 @@ _POOLING = np.array([2.0, 3.0])
 _SHAPES = (0.2, 10.0)
 
 
+@dataclass(slots=True, eq=False)
+class ThompsonState(State):
+    """What the posterior carries from round to round; d is 2, or 3 if a shape is learned."""
+
+    memory: Floats
+    """Of each arm theta_hat (d), its variances (d), the round it is due for a refresh, its successes then, and a root
+    of its covariance (d^2): (..., K, 2 d + 2 + d^2)."""
+    prior: Floats
+    """Means and variances of theta over the arms: (..., 2, d)."""
+    idle: NDArray[np.bool_]
+    """Arms that the last round left without anything, though there was something to give and they could have it."""
+
+
+@final
 class Thompson(ModelPolicy):
     """Draw each arm's curve from its posterior, and give the allocation that is best for the draw.
 
-    The posterior of (log rate, logit activation) is taken as normal around its mode, which a Newton step follows as
-    evidence comes in. The prior is pooled: its means and variances are re-estimated every round from all arms, so that
-    a new arm is expected to be like the others. There is no initial phase and no horizon, and every arm learns from
-    every round. A shape given as "learn" is a third coordinate of the posterior.
+    theta = (log rate, logit activation) of an arm has the likelihood of the mixture cure model: a success with
+    threshold X counts log p + log g(X, rate), a failure at x counts log(1 - p G(x, rate)). The posterior is taken as
+    normal around its mode, theta ~ N(theta_hat, I^-1) with the observed curvature I (Laplace), which a Newton step
+    follows as evidence comes in. The prior is normal too and pooled: its means and variances are re-estimated every
+    round from all arms (empirical Bayes), so that a new arm is expected to be like the others. There is no initial
+    phase and no horizon, and every arm learns from every round. A shape given as "learn" is a third coordinate.
+
+    Thompson (1933); for allocation with censored feedback, ours: the paper has no such policy.
 
     Parameters
     ----------
-    calm
-        The noise of an arm with n successes is multiplied by (1 + n / calm)^(-1/2); of an arm that last got
-        nothing, by (1 + n / 5 calm)^(-1/2). Infinity never calms.
+    calm : float > 0, default 5
+        The noise of an arm with n successes is multiplied by (1 + n / calm)^(-1/2); of an arm that got nothing in the
+        last round, by (1 + n / 5 calm)^(-1/2). Infinity never calms.
     """
 
     name = "thompson"
     additive = True
-    state_names: ClassVar[tuple[str, ...]] = ("memory", "prior", "idle")
 
-    def __init__(
-        self,
-        law: Law | Sequence[Law],
-        arms: int,
-        max_budget: float,
-        *,
-        calm: float = 5.0,
-        **common: Unpack[Common],
-    ) -> None:
-        super().__init__(law, arms, max_budget, options={"calm": calm}, **common)
-        self.calm = float(checks.numbers("calm", calm, open_least=True, infinite=True))
-        shape = self.law.shape_prior
-        self._slot = int(Slot.NONE if shape is None else shape.slot)
-        self._form = standard_form(self.law if shape is None else self.law.with_shape(np.exp(shape.mean)), arms)
-        means, variances = [np.log(arms / self.max_budget), 0.0], [*_SPREAD]
+    calm: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Check."""
+        super().__post_init__()
+        vars(self).update(calm=float(checks.numbers("calm", self.calm, open_least=True, infinite=True)))
+        vars(self).update(_form=self._form)  # raises here, if the law has none
+
+    @cached_property
+    def _slot(self) -> int:
+        shape = self.laws.shape_prior
+        return int(Slot.NONE if shape is None else shape.slot)
+
+    @cached_property
+    def _form(self) -> Standard:
+        shape = self.laws.shape_prior
+        return standard_form(self.laws if shape is None else self.laws.with_shape(np.exp(shape.mean)), self.arms)
+
+    @cached_property
+    def _hyperprior(self) -> Floats:
+        """Means and variances of theta before anything is seen: (2, d)."""
+        shape = self.laws.shape_prior
+        means, variances = [np.log(self.arms / self.max_budget), 0.0], [*_SPREAD]
         if shape is not None:  # the third coordinate is log shape
             means, variances = [*means, shape.mean], [*variances, shape.variance]
-        self._hyperprior = np.array([means, variances])
-        size = len(means)
-        self.prior = np.tile(self._hyperprior, (*self.batch, 1, 1))
-        # An arm's theta, its variances, when it is due for a refresh, its successes, a root of its covariance.
-        self.memory = np.zeros((*self.batch, arms, 2 * size + 2 + size * size))
-        self.idle = np.zeros((*self.batch, arms), dtype=np.bool_)
-        self.memory[..., :size] = self._hyperprior[0]
-        self._whole = whole_arms(self.law, arms)
+        return np.array([means, variances])
 
-    def observe(self, x: ArrayLike, feedback: Feedback) -> None:
-        """Learn; see `note`."""
-        super().observe(x, feedback)
-        self.note(np.asarray(x, dtype=np.float64), feedback.reported)
+    def start(self, evidence: Evidence | None = None) -> ThompsonState:
+        """Return the state before the first round: every arm at the hyperprior's mean."""
+        size = self._hyperprior.shape[1]
+        memory = np.zeros((*self.batch, self.arms, 2 * size + 2 + size * size))
+        memory[..., :size] = self._hyperprior[0]
+        prior = np.tile(self._hyperprior, (*self.batch, 1, 1))
+        idle = np.zeros((*self.batch, self.arms), dtype=np.bool_)
+        return ThompsonState(self.evidence_or_none(evidence), 0, memory, prior, idle)
 
-    def note(self, x: Floats, reported: NDArray[np.bool_]) -> None:
-        """Remember which arms got nothing of what was there."""
-        told = reported & np.any(x > 0.0, axis=-1, keepdims=True)
-        self.idle = np.where(told, x <= 0.0, self.idle)
+    def split(self, state: ThompsonState, ask: Ask) -> Floats:
+        """Return the best allocation for a draw, and remember whom it left out."""
+        x = super().split(state, ask)
+        self._remember(state, ask, x)
+        return x
 
-    def _curves(self) -> Curves:
-        draw = self._draw()  # theta ~ N(theta_hat, calmed I^-1)
+    def decide_pour(
+        self, state: ThompsonState, ask: Ask, step: float | None = None, resolution: float | None = None
+    ) -> tuple[Portions, State]:
+        """Pour along a draw's curves; left out are those whom no budget reaches. See `ModelPolicy.decide_pour`."""
+        (arms, amounts), after = super().decide_pour(state, ask, step, resolution)
+        x = np.zeros(self.arms)
+        np.add.at(x, arms, amounts)
+        self._remember(state, ask, x)
+        return (arms, amounts), after
+
+    def _remember(self, state: ThompsonState, ask: Ask, x: Floats) -> None:
+        able = np.any(x > 0.0, axis=-1, keepdims=True)
+        if not ask.limits.free:
+            able = able & (ask.limits.upper > 0.0)
+        state.idle = np.where(able, x <= 0.0, state.idle)
+
+    def curves(self, state: ThompsonState) -> Curves:
+        """Return the curves of a draw: p = expit(theta_2), rate = exp(theta_1), shape = exp(theta_3)."""
+        draw = self.draw(state)  # theta ~ N(theta_hat, calmed I^-1)
         form = self._form
         if draw.shape[-1] == 3:  # a learned shape
             form = form.with_shape(Slot(self._slot), np.clip(np.exp(draw[..., 2]), *_SHAPES))
         return Curves(special.expit(draw[..., 1]), np.exp(draw[..., 0]), form)
 
-    def _draw(self) -> Floats:
-        from headgate.kernels.noise import normals  # noqa: PLC0415  # machine code loads on first use
-        from headgate.kernels.posterior import sample  # noqa: PLC0415  # as above
+    def draw(self, state: ThompsonState) -> Floats:
+        """Draw every arm's theta from its posterior, (..., K, d), which goes on to the next round."""
+        from headgate.kernels.posterior import sample  # noqa: PLC0415  # machine code loads on first use
 
         form, size = self._form, self._hyperprior.shape[1]
-        first = np.uint64(size * self.arms * self.round)
-        noise = normals(self._key, first, np.empty(size * self.arms)).reshape(*self.batch, self.arms, size)  # ~ N(0, 1)
-        draw: Floats
-        self.memory, draw, self.prior = sample(
-            form.base, form.a, form.b, form.shift, form.cap, form.table, self._whole,
-            self.evidence.bins, self.evidence.edges, self.memory, self.prior,
-            self._hyperprior, _POOLING, self._slot, self.calm, self.round, self.idle, noise,
+        noise = self.normals(state, size * self.arms).reshape(*self.batch, self.arms, size)  # ~ N(0, 1)
+        theta: Floats
+        state.memory, theta, state.prior = sample(
+            form.base, form.a, form.b, form.shift, form.cap, form.table, self.whole,
+            state.evidence.bins, state.evidence.edges, state.memory, state.prior,
+            self._hyperprior, _POOLING, self._slot, self.calm, state.round, state.idle, noise,
         )  # fmt: skip
-        return draw
+        return theta

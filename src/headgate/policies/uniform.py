@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from typing import final
+
 import numpy as np
 
 from headgate.laws import Floats
 from headgate.oracle import Limits
+from headgate.policies.ask import Ask
 from headgate.policies.base import Policy
+from headgate.policies.state import State
 
 
+@final
 class Uniform(Policy):
     """Split the budget evenly: one level for all arms, or the nearest that an arm's limits allow.
 
-    Arms that count in whole units get whole units: of what does not divide, one more to each of the first.
+    Arms that count in whole units get whole units: of what does not divide, one more to each of the first. What arms
+    are worth and how rounds are rewarded makes no difference.
     """
 
     name = "uniform"
     additive = True
 
-    def _allocate(self, limits: Limits) -> Floats:
+    def split(self, state: State, ask: Ask) -> Floats:  # noqa: ARG002  # whatever was seen
+        """Return one level for all arms."""
+        limits = ask.limits
         if limits.free:
             x = np.repeat(limits.budget[..., None] / self.arms, self.arms, axis=-1)
         else:

@@ -60,11 +60,11 @@ def believe(connection: Connection, row: RowMapping) -> Belief:
     policy, spec = learner.policy, learner.spec
     budget = typical_budget(row, spec.max_budget)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-        found = likelihood(policy.law, policy.evidence, level=LEVEL)
-        law = policy.law if found.shape is None else policy.law.with_shape(found.shape)
+        found = likelihood(policy.laws, learner.state.evidence, level=LEVEL)
+        law = policy.laws if found.shape is None else policy.laws.with_shape(found.shape)
 
         def best_of(amount: float) -> Allocation:
-            limits = policy.limits(amount)
+            limits = policy.ask(amount).limits
             return solve(
                 law, found.activation, found.rate, amount, lower=limits.lower, upper=limits.upper, reward=spec.reward,
                 tol=1e-6,
@@ -73,10 +73,10 @@ def believe(connection: Connection, row: RowMapping) -> Belief:
         best = best_of(budget)
         came, often = zip(*(_budgets(connection, row) or [(budget, 1)]), strict=True)
         value = float(np.average([best_of(amount).value for amount in came], weights=often))
-        fit, prior, shapes = _maximum(policy.law, policy.evidence)
+        fit, prior, shapes = _maximum(policy.laws, learner.state.evidence)
         believed = Belief(
-            spec, learner.active_names, law, policy.evidence, found, budget, best, value, (value, value), fit, prior,
-            shapes,
+            spec, learner.active_names, law, learner.state.evidence, found, budget, best, value, (value, value), fit,
+            prior, shapes,
         )  # fmt: skip
         return replace(believed, value_interval=_value_interval(believed))
 

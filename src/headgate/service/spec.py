@@ -169,7 +169,7 @@ def build_policy(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> Policy:
         raise ParameterError("discount must be 1 in the service: its evidence is the exact sum of its log")
     if not policy.additive:
         raise ParameterError(
-            f"policy {name!r} depends on the order of its feedback, which the service does not keep: use thompson, "
-            'uniform, oracle, or ra-ucb, mg-ucb or greedy with "confidence": "fisher"'
+            f"policy {name!r} depends on the order of its feedback, which the service does not keep: use "
+            + ", ".join(name for name, policy in POLICIES.items() if policy.additive)
         )
     return policy

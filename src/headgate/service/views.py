@@ -98,14 +98,14 @@ def estimates(connection: Connection, name: str, budget: float | None = None, le
     policy, spec = learner.policy, learner.spec
     amount = spec.max_budget if budget is None else min(budget, spec.max_budget)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-        found = likelihood(policy.law, policy.evidence, level=level)
-        law = policy.law if found.shape is None else policy.law.with_shape(found.shape)
-        limits = policy.limits(amount)
+        found = likelihood(policy.laws, learner.state.evidence, level=level)
+        law = policy.laws if found.shape is None else policy.laws.with_shape(found.shape)
+        limits = policy.ask(amount).limits
         best = solve(
             law, found.activation, found.rate, amount, lower=limits.lower, upper=limits.upper, reward=spec.reward,
             tol=1e-6,
         )  # fmt: skip
-    trials, won = policy.evidence.trials, policy.evidence.successes
+    trials, won = learner.state.evidence.trials, learner.state.evidence.successes
     words = [word.replace("not yet", "not identified yet") for word in found.describe()]
     return Estimates(
         allocator=name,

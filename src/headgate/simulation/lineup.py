@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Self, TypeAlias, final
 
@@ -41,7 +42,9 @@ class Contender:
     def build(self, problem: Problem, seed: int, runs: range, max_budget: float, rounds: int, reward: str) -> Policy:
         """Make the policy for a batch of runs, or for a single one if the problem is; the oracle is told the truth."""
         seeds = np.array([policy_seed(seed, run) for run in runs])
-        options = {"seed": seeds if problem.batch else int(seeds[0]), "rounds": rounds, **self.options}
+        options = {"seed": seeds if problem.batch else int(seeds[0]), **self.options}
+        if _takes(self.factory, "rounds"):
+            options.setdefault("rounds", rounds)
         if reward != "sum":
             options.setdefault("reward", reward)
         if _made_by(self.factory) is Oracle:
@@ -56,13 +59,22 @@ class Contender:
 
     def must_pour(self, policy: Policy) -> None:
         """Raise if the policy cannot do without knowing the budget."""
-        if type(policy).pour is Policy.pour:
+        if type(policy).decide_pour is Policy.decide_pour:
             raise UnsupportedError(f"policy {self.name!r} cannot pour: it needs to know the budget (hidden=True)")
 
     def describe(self) -> dict[str, Any]:
         """Return plain data by which two of them are told apart."""
         given = {**getattr(self.factory, "keywords", {}), **self.options}
         return {"made_by": name_of(self.factory), "options": {key: repr(value) for key, value in given.items()}}
+
+
+def _takes(factory: Factory, option: str) -> bool:
+    """Whether what makes a policy can be called with that option."""
+    made_by = _made_by(factory)
+    if isinstance(made_by, type) and issubclass(made_by, Policy):
+        return option in {f.name for f in fields(made_by)}
+    parameters = inspect.signature(factory).parameters
+    return option in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 def _made_by(factory: Any) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headgate.errors import AllocationError
 from headgate.feedback import Feedback
 from headgate.laws import Floats
-from headgate.policies import Policy
+from headgate.policies import Policy, Portions
 from headgate.problem import Problem
 from headgate.simulation.plan import Plan, Unit
 from headgate.simulation.streams import block_length
@@ -93,16 +93,21 @@ class _Knowing:
         self.policy = plan.contender(name).build(
             problem, plan.seed, runs, plan.budgets.largest, plan.rounds, plan.reward
         )
+        self.state = self.policy.start()
         self.constant = plan.budgets.constant
 
     def play(self, reach: Floats, budgets: Floats) -> Floats:
         """Return what was played in each round of a block: (rounds, runs, K)."""
         played = np.empty_like(reach)
-        policy, constant = self.policy, float(budgets[0, 0])
+        policy, state = self.policy, self.state
+        ask = policy.ask(float(budgets[0, 0]))
         for t in range(len(reach)):
-            x = policy.allocate(constant if self.constant else budgets[t])
+            if not self.constant:
+                ask = policy.ask(budgets[t])
+            x, state = policy.decide(state, ask)
             played[t] = x
-            policy.observe(x, _answer(reach[t], x))
+            state = policy.absorb(state, x, _answer(reach[t], x))
+        self.state = state
         return played
 
 
@@ -118,23 +123,27 @@ class _Pouring:
             )
             for row, run in enumerate(runs)
         ]  # fmt: skip
+        self.states = [policy.start() for policy in self.policies]
 
     def play(self, reach: Floats, budgets: Floats) -> Floats:
         """Return what was played in each round of a block: (rounds, runs, K)."""
         played = np.empty_like(reach)
-        for row, policy in enumerate(self.policies):
+        for row, (policy, state) in enumerate(zip(self.policies, self.states, strict=True)):
+            ask = policy.ask(policy.max_budget)
             for t in range(len(reach)):
-                x = _poured(policy, self.step, budgets[t, row])
+                portions, state = policy.decide_pour(state, ask, self.step)  # noqa: PLW2901  # the next state
+                x = _poured(portions, policy.arms, budgets[t, row])
                 played[t, row] = x
-                policy.observe(x, _answer(reach[t, row], x))
+                state = policy.absorb(state, x, _answer(reach[t, row], x))  # noqa: PLW2901  # the next state
+            self.states[row] = state
         return played
 
 
-def _poured(policy: Policy, step: float | None, budget: float) -> Floats:
+def _poured(portions: Portions, arms: int, budget: float) -> Floats:
     """Return what each arm has got when the budget turns out to be spent."""
-    x = np.zeros(policy.arms)
+    x = np.zeros(arms)
     left = float(budget)
-    for arm, amount in policy.pour(step):
+    for arm, amount in zip(portions[0].tolist(), portions[1].tolist(), strict=True):
         if amount >= left:
             x[arm] += left
             break

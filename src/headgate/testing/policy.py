@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,15 @@ from headgate.testing.harness import (
     run,
     run_all,
 )
+from headgate.testing.verbs import VERB_CHECKS
+
+#: What no round may ask for.
+ASKS: dict[str, tuple[Any, ...]] = {
+    "value": (-1.0, np.nan, np.inf, [1.0, 2.0], "dear", [-1.0, 1.0, 1.0, 1.0]),
+    "eligible": ("all", [True], [0.5] * ARMS, [[True] * ARMS] * 2),
+    "lower": (-1.0, np.nan, [BUDGET] * ARMS, [1.0], "low"),
+    "upper": (-1.0, np.nan, [1.0], "high"),
+}
 
 
 def _new(make: MakePolicy, law: Law | None = None, **common: Any) -> Policy:
@@ -188,10 +197,18 @@ def bad_input_is_refused(make: MakePolicy) -> None:
     high[0] = BUDGET + 1.0
     wrong: dict[str, Callable[[], object]] = {
         f"allocate({bad!r})": lambda bad=bad: policy.allocate(bad)  # type: ignore[misc]  # bound as a default
-        for bad in (np.nan, -1.0, np.inf, -np.inf, 1.01 * BUDGET, [1.0, 2.0], "much", None)
+        for bad in (np.nan, -1.0, np.inf, -np.inf, 1.0001 * BUDGET, [1.0, 2.0], "much", None)
     }
     for bad in (x[:-1], np.append(x, 0.0), np.full(ARMS, np.nan), -1.0 - x, np.full(ARMS, 2.0 * BUDGET), "x", [x, x]):
         wrong[f"observe({bad!r}, ...)"] = lambda bad=bad: policy.observe(bad, good)  # type: ignore[misc]  # as above
+    wrong["a success of an arm that got nothing"] = lambda: policy.observe(
+        np.zeros(ARMS), Feedback([True] + [False] * (ARMS - 1), [1.0] + [np.nan] * (ARMS - 1))
+    )
+    for name, bads in ASKS.items():
+        for bad in bads:
+            wrong[f"allocate(..., {name}={bad!r})"] = lambda name=name, bad=bad: policy.allocate(  # type: ignore[misc]
+                BUDGET, **{name: bad}
+            )
     wrong["a success with a threshold above its allocation"] = lambda: policy.observe(
         x, Feedback([True] + [False] * (ARMS - 1), high)
     )
@@ -211,8 +228,7 @@ def state_does_not_grow(make: MakePolicy) -> None:
     policy = _new(make)
 
     def sizes() -> dict[str, Any]:
-        state = json.loads(policy.to_json())["state"]
-        return {key: value.get("shape") if isinstance(value, dict) else None for key, value in state.items()}
+        return {f.name: np.shape(getattr(policy.state, f.name)) for f in fields(policy.state)}
 
     before = sizes()
     run_all(policy, problem_for(), budgets(2 * ROUNDS))
@@ -256,6 +272,7 @@ POLICY_CHECKS: tuple[Callable[[MakePolicy], None], ...] = (
     limits_on_arms_are_kept,
     cascade_works,
     discount_works,
+    state_does_not_grow,
     seed_determines_everything,
     restores_exactly,
     batch_equals_single_runs,
@@ -266,9 +283,9 @@ POLICY_CHECKS: tuple[Callable[[MakePolicy], None], ...] = (
     hopeless_arm_is_survived,
     one_arm_is_enough,
     bad_input_is_refused,
-    state_does_not_grow,
     arrays_are_the_callers,
     pouring_is_feasible,
+    *VERB_CHECKS,
 )
 
 

@@ -83,7 +83,7 @@ def equivalence(rounds: int) -> dict[str, Any]:
     return {"rounds": rounds, "at_blocks": at_blocks, "anywhere": anywhere, "block": block}
 
 
-def _pour(policy: hg.RAUCB, budget: float) -> Floats:
+def _pour(policy: hg.Policy, budget: float) -> Floats:
     x, left = np.zeros(policy.arms), budget
     for arm, amount in policy.pour():
         x[arm] += min(amount, left)

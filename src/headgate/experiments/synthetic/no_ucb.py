@@ -1,10 +1,10 @@
 """Figure "NO UCB": RA-UCB against acting on point estimates."""
 
 from headgate.experiments.base import Experiment
-from headgate.experiments.lineup import BEST_GUESS, EVEN, GREEDY, MARA, SCALED, THOMPSON, WRITTEN
+from headgate.experiments.lineup import EVEN, GREEDY, MARA, SCALED, THOMPSON, WRITTEN
 from headgate.experiments.synthetic import exponential
 
-_POLICIES = (WRITTEN, SCALED, GREEDY, BEST_GUESS, MARA, EVEN, THOMPSON)
+_POLICIES = (WRITTEN, SCALED, GREEDY, MARA, EVEN, THOMPSON)
 
 EXPERIMENT = Experiment(
     name="no-ucb",

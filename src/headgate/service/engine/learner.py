@@ -69,22 +69,19 @@ class Learner:
         self.evidence = Evidence.empty(len(arms), self.spec.max_budget)
         self._delta = Evidence.empty(len(arms), self.spec.max_budget)
         self._all = np.ones(len(arms), dtype=np.bool_)
-        self._given = np.ones(len(self.active), dtype=np.bool_)
+        self._all_active = len(self.active) == len(arms)
+        self.state = self.policy.start(self.evidence if self._all_active else None)
 
     def _share(self) -> None:
         """Let the policy see the evidence of the arms in use."""
-        if len(self.active) == len(self.names):
-            self.policy.evidence = self.evidence
-        else:
-            self.policy.evidence.bins[...] = self.evidence.bins[self.active]
+        if not self._all_active:
+            self.state.evidence.bins[...] = self.evidence.bins[self.active]
 
     # -- decisions ---------------------------------------------------------------------------------------------------
 
     def allocate(self, budget: float, turn: int) -> dict[str, float]:
         """Split a budget, as the decision of that number."""
-        self.policy.round = turn
-        x = self.policy.allocate(budget)
-        self.policy.note(x, self._given)
+        x, self.state = self.policy.decide(self.state, self.policy.ask(budget, round=turn))
         return dict(zip(self.active_names, x.tolist(), strict=True))
 
     def schedule(self, step: float | None, turn: int) -> list[tuple[str, float]]:
@@ -93,14 +90,14 @@ class Learner:
         least = self.spec.max_budget / _MOST_STEPS
         if step is not None and step < least:
             raise RefusedError(f"step must be at least max_budget / {_MOST_STEPS}, {least:g}, got {step:g}", "step")
-        policy.round = turn
         blocks = min(1024, max(_MOST_STEPS // len(names), 16))
+        resolution = self.spec.max_budget / blocks if step is None else None
         if step is None and policy.whole.any():
-            portions = policy.pour(float(np.ceil(max(self.spec.max_budget / blocks, 1.0))))
-        else:
-            portions = policy.pour(step, resolution=self.spec.max_budget / blocks if step is None else None)
+            step, resolution = float(np.ceil(max(self.spec.max_budget / blocks, 1.0))), None
+        ask = policy.ask(policy.max_budget, round=turn)
+        (arms, amounts), self.state = policy.decide_pour(self.state, ask, step, resolution)
         steps: list[tuple[str, float]] = []
-        for arm, amount in portions:
+        for arm, amount in zip(arms.tolist(), amounts.tolist(), strict=True):
             if steps and steps[-1][0] == names[arm]:
                 steps[-1] = (names[arm], steps[-1][1] + amount)
             else:

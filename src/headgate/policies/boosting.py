@@ -1,0 +1,152 @@
+"""One arm boosted at a time: what RA-UCB, MG-UCB and NO UCB share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headgate import checks
+from headgate.errors import ParameterError
+from headgate.estimators.radii import Bounds, PaperRadii
+from headgate.evidence import Evidence
+from headgate.feedback import Feedback
+from headgate.laws import Floats, RateRange
+from headgate.policies.ask import Ask
+from headgate.policies.base import Portions
+from headgate.policies.model import ESTIMATORS, Curves, Estimator, ModelPolicy, point_estimate
+from headgate.policies.state import State
+
+_PAPER_RANGE = (1.0, 80.0)  # m and M of the paper's experiments
+
+
+def checked_range(rates: RateRange | None, default: RateRange, max_budget: float) -> RateRange:
+    """Check a range of rates; `default` is in units of 1 / max_budget."""
+    if rates is None:
+        return default[0] / max_budget, default[1] / max_budget
+    ends = checks.numbers("rate_range", rates, open_least=True)
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise ParameterError(f"rate_range must be (low, high) with low < high, got {rates!r}")
+    return float(ends[0]), float(ends[1])
+
+
+@dataclass(slots=True, eq=False)
+class BoostingState(State):
+    """What the paper's algorithm remembers of each arm, (..., K)."""
+
+    bounds: Floats
+    """Those of t', in the order of `Bounds`: (4, ..., K)."""
+    last: Floats
+    """The allocation of the arm's last update, for C_hat."""
+    owed: NDArray[np.int64]
+    """Rounds that boosted the arm, less those heard of."""
+    poured: int
+    """The arm that the round being poured boosts, or -1."""
+
+
+class Boosting(ModelPolicy):
+    """Optimism for one arm at a time: each round boosts arm i and makes the others pessimistic.
+
+    Parameters
+    ----------
+    rounds : int
+        The horizon T: the initial phase gives everything to each arm for floor(log T) rounds.
+    rate_range : (float, float), default (1 / max_budget, 80 / max_budget)
+        Lambda = [m/B, M/B], within which the rates are known to be: those of the paper's experiments.
+    estimator : "paper", "corrected" or "likelihood", default "paper"
+        How rates are estimated: from the mean of the thresholds, truncated at B (the paper's, biased) or at what was
+        given; or by maximum likelihood.
+    """
+
+    rounds: int
+    rate_range: RateRange | None = None
+    estimator: Estimator = "paper"
+
+    @property
+    def width(self) -> float:
+        """What both radii are multiplied by."""
+        return 1.0
+
+    def __post_init__(self) -> None:
+        """Check."""
+        super().__post_init__()
+        rates = checked_range(self.rate_range, _PAPER_RANGE, self.max_budget)
+        vars(self).update(rounds=checks.whole("rounds", self.rounds), rate_range=rates)
+        checks.choice("estimator", self.estimator, ESTIMATORS)
+        vars(self).update(_radii=self._radii)  # raises here, if the law has none
+
+    @cached_property
+    def initial(self) -> int:
+        """Rounds of the initial phase for each arm: floor(log T)."""
+        return int(np.log(self.rounds))
+
+    @cached_property
+    def _radii(self) -> PaperRadii:
+        rates = checked_range(self.rate_range, _PAPER_RANGE, self.max_budget)
+        return PaperRadii(self.laws, self.max_budget, rates, self.width)
+
+    def start(self, evidence: Evidence | None = None) -> BoostingState:
+        """Return the state before the initial phase."""
+        each = (*self.batch, self.arms)
+        last, owed = np.full(each, self.max_budget), np.zeros(each, dtype=np.int64)
+        return BoostingState(self.evidence_or_none(evidence), 0, np.zeros((4, *each)), last, owed, -1)
+
+    def arm_of(self, round_: int) -> int:
+        """Return the arm that a round, counted from 0, explores or boosts."""
+        start = self.initial * self.arms
+        return round_ // self.initial if round_ < start else (round_ - start) % self.arms
+
+    def curves(self, state: BoostingState) -> Curves:
+        """(lambda, lambda', p) = (lambda-, lambda+, p+) for arm i, (lambda+, lambda-, p-) for the others.
+
+        The paper's surrogate G~ is `law.boost(lambda, lambda')` times G(., lambda). All bounds are those at t', so they
+        change once in K rounds.
+        """
+        arm, main = self.arm_of(state.round), state.round - self.initial * self.arms
+        if main < 0:
+            return self.everything_on(arm)
+        if arm == 0:
+            rate, activation = point_estimate(self.laws, state.evidence, self.estimator)
+            clock = main // self.arms + 1  # t' = 1, 2, ...
+            state.bounds = np.stack(self._radii(rate, activation, state.evidence.successes, state.last, clock))
+        bounds = Bounds(*state.bounds)
+        boosted = np.arange(self.arms) == arm
+        rate = np.where(boosted, bounds.rate_low, bounds.rate_high)
+        other = np.where(boosted, bounds.rate_high, bounds.rate_low)
+        weight = np.where(boosted, bounds.activation_high, bounds.activation_low)
+        return Curves(weight * self.laws.boost(rate, other), rate)
+
+    def split(self, state: BoostingState, ask: Ask) -> Floats:
+        """Return the best allocation for the surrogate, and remember that it boosts an arm."""
+        arm, x = self.arm_of(state.round), super().split(state, ask)
+        served = x[..., arm] > 0.0
+        state.owed[..., arm] += served
+        state.last[..., arm] *= served  # C_hat = G(0) = 0: nothing is known of p
+        state.poured = -1
+        return x
+
+    def decide_pour(
+        self, state: BoostingState, ask: Ask, step: float | None = None, resolution: float | None = None
+    ) -> tuple[Portions, Any]:
+        """Pour along the surrogate's curves; see `ModelPolicy.decide_pour`."""
+        arm = self.arm_of(state.round if ask.round is None else ask.round)
+        portions, after = super().decide_pour(state, ask, step, resolution)
+        state.owed[..., arm] += 1
+        state.poured = arm  # whether it got anything is only known when the money is gone
+        return portions, after
+
+    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback) -> State:
+        """Update arm i only: the first result heard of an arm answers for the round that boosted it."""
+        amount = self.played(x, feedback)
+        counted = feedback.reported & (amount > 0.0) & (state.owed > 0)
+        state.evidence.record(amount, feedback, counted)
+        state.owed -= counted
+        state.last = np.where(counted, amount, state.last)
+        if state.poured >= 0 and amount[..., state.poured] <= 0.0:  # it did not reach the boosted arm
+            state.owed[..., state.poured] -= 1
+            state.last[..., state.poured] = 0.0
+        state.poured = -1
+        return state  # type: ignore[no-any-return]  # a BoostingState
