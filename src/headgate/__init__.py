@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headgate import datasets, errors, estimators, laws, theory
-    from headgate.calibration.calibrate import calibrate
+    from headgate.calibration import calibrate
     from headgate.calibration.reading import read_log
     from headgate.client import AsyncClient, Client
     from headgate.estimators import Estimate
@@ -57,14 +57,14 @@ if TYPE_CHECKING:
     from headgate.problem import Problem, load_problem
     from headgate.registry import register
     from headgate.simulation import Replay, Result
-    from headgate.simulation.simulate import simulate
+    from headgate.simulation.simulator import simulate
 
     __version__: str
 
 # Where a public name is defined. It is imported when it is first used, so that `import headgate` costs nothing, and a
 # command only what it needs; the block above tells type checkers the same, and a test compares the two.
 _HOMES = {
-    "calibration.calibrate": "calibrate",
+    "calibration": "calibrate",
     "calibration.reading": "read_log",
     "client": "AsyncClient Client",
     "estimators": "Estimate",
@@ -78,7 +78,7 @@ _HOMES = {
     "problem": "Problem load_problem",
     "registry": "register",
     "simulation": "Replay Result",
-    "simulation.simulate": "simulate",
+    "simulation.simulator": "simulate",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

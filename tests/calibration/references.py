@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import optimize, stats
 
 from headgate.calibration.log import Log, Rows
 from headgate.evidence import Evidence
+from headgate.laws import Floats
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 Row = tuple[str, float, bool, float]
@@ -199,3 +201,16 @@ def _visit(
             dropped[str(why)] += 1
         if split and last is not None and begun is not None:
             begun = max(begun, last)
+
+
+def fit_truncated(times: Floats, low: float, high: float) -> tuple[float, float]:
+    """Shape and scale of largest likelihood for a Weibull law seen only within [low, high], by a simplex."""
+
+    def loss(theta: Floats) -> float:
+        law = stats.weibull_min(np.exp(theta[0]), scale=np.exp(theta[1]))
+        inside = max(law.cdf(high) - law.cdf(low), 1e-300)
+        return float(times.size * np.log(inside) - np.sum(law.logpdf(times)))
+
+    start = [0.3, float(np.log(times.mean()))]
+    best = optimize.minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-8})
+    return float(np.exp(best.x[0])), float(np.exp(best.x[1]))

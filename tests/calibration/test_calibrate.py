@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import headgate as hg
-from headgate.calibration.calibrate import Calibration, calibrate
+from headgate.calibration.calibration import Calibration, calibrate
 from headgate.errors import InputError, ParameterError
 
 from .logs import censored, log_of, observed

@@ -116,8 +116,8 @@ def test_an_arm_without_success_shows_no_scale(tmp_path: Path) -> None:
 
 
 def test_numbers_have_no_point_at_their_end() -> None:
-    assert interval((100.2, 121.7), dash=True) == "100..122"
-    assert shares((-0.0001, 0.0001), dash=True) == "0.0%..0.0%"
+    assert interval((100.2, 121.7)) == "100..122"
+    assert shares((-0.0001, 0.0001)) == "0.0%..0.0%"
 
 
 def test_help_explains_and_has_examples() -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headgate.calibration.engine import Engine, add_up, connect
-from headgate.calibration.engine.added import Added, in_order
+from headgate.calibration.engine.sums import Added, in_order
 from headgate.calibration.log import Kind
 from headgate.errors import InputError, UnsupportedError
 from headgate.evidence import Evidence, bin_edges

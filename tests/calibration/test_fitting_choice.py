@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 import headgate as hg
-from headgate.calibration.fitting import ArmFit, best_arms, cautions, fit_arms, of_rows
-from headgate.calibration.fitting.cautions import speed
+from headgate.calibration.fitting.cautions import cautions, speed
+from headgate.calibration.fitting.choose import ArmFit, best_arms, fit_arms
+from headgate.calibration.fitting.points import of_rows
 from headgate.calibration.log import Log, Rows
 from headgate.errors import ParameterError
 from headgate.laws import Law
@@ -41,6 +42,20 @@ def test_a_law_at_the_end_of_its_range_is_not_chosen_but_may_be_forced() -> None
     assert any("end of its range" in text for text in cautions(forced, log_of(rows, "observed"), 0))
 
 
+def test_a_law_at_the_end_of_its_range_is_not_chosen_though_its_aic_is_the_smallest() -> None:
+    """Of thresholds that hardly vary every shape runs away, and is far likelier than any exponential law."""
+    rng = np.random.default_rng(0)
+    threshold = 10.0 * (1.0 + 1e-6 * rng.standard_normal(400))
+    rows = rows_of([0] * 400, np.full(400, np.inf), rng.random(400) < 0.5, threshold)  # type: ignore[arg-type]
+    (found,) = fits(rows, "all", laws=["weibull", "exponential"])
+    assert found.aic["weibull"] < found.aic["exponential"]
+    assert found.law == hg.Exponential()
+    assert not found.at_boundary
+    (none,) = fits(rows, "all", laws=["log-logistic", "weibull"])  # where none is within its range, the likeliest is
+    assert none.at_boundary
+    assert none.law.name == min(none.aic, key=none.aic.__getitem__)
+
+
 def test_whole_numbers_follow_laws_of_whole_numbers() -> None:
     rows = censored(hg.DiscreteWeibull(1.2), 0.5, 0.2, 800, 0)
     (found,) = fits(rows, whole=True)
@@ -57,7 +72,7 @@ def test_the_best_arms_are_those_of_the_smallest_ks() -> None:
     assert best_arms(found, 2).tolist() == [0, 2]
     assert best_arms(found, 1, "rows").tolist() == [0]
     for wrong in (0, 4, True, 1.5):
-        with pytest.raises(ParameterError, match="select must be a whole number within 1 and the 3 arms"):
+        with pytest.raises(ParameterError, match="select must be a whole number within 1 and 3"):
             best_arms(found, wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="by must be one of ks, rows, got 'luck'"):
         best_arms(found, 1, "luck")

@@ -9,10 +9,11 @@ import pytest
 from scipy import stats
 
 import headgate as hg
-from headgate.calibration.fitting import fit_law, goodness, of_rows
 from headgate.calibration.fitting.cautions import cautions, grid_of
 from headgate.calibration.fitting.choose import fit_arms
-from headgate.calibration.fitting.points import Basis
+from headgate.calibration.fitting.fit import fit_law
+from headgate.calibration.fitting.goodness import goodness
+from headgate.calibration.fitting.points import Basis, of_rows
 from headgate.calibration.log import Rows
 from headgate.laws import Floats, Law
 

@@ -10,9 +10,10 @@ import pytest
 from scipy import optimize, stats
 
 import headgate as hg
-from headgate.calibration.fitting import candidates, fit_law, of_evidence, of_rows
-from headgate.calibration.fitting.climb import log_likelihood
-from headgate.calibration.fitting.points import quantiles
+from headgate.calibration.fitting.climb import log_inside, log_likelihood
+from headgate.calibration.fitting.family import candidates
+from headgate.calibration.fitting.fit import fit_law
+from headgate.calibration.fitting.points import of_evidence, of_rows, quantiles
 from headgate.calibration.log import Rows
 from headgate.errors import ParameterError, UnsupportedError
 from headgate.evidence import Evidence
@@ -29,6 +30,27 @@ RATE = 0.13
 
 def rate_of(law: Law) -> float:
     return 2.5 if isinstance(law, hg.Beta) else RATE
+
+
+def test_a_truncated_law_of_whole_numbers_has_both_ends() -> None:
+    """P(low <= X <= high) is a sum of probabilities, those of low and high among them."""
+    law, rate = hg.DiscreteWeibull(1.3), 0.2
+    for low, high in ((1.0, 4.0), (3.0, 9.0), (2.0, 2.0), (2.5, 7.5)):
+        numbers = np.arange(np.ceil(low), np.floor(high) + 1.0)
+        expected = np.log(np.sum(law.pdf(numbers, rate)))
+        inside = log_inside(law, np.array(rate), np.array(low), np.array(high))
+        assert float(inside) == pytest.approx(float(expected))
+
+
+def test_trimmed_counts_are_fitted_by_the_truncated_law() -> None:
+    """The law of all counts is found again from those within two quantiles; 4 standard errors or so."""
+    rows = observed(hg.Problem(hg.DiscreteWeibull(1.4), [0.5], [0.08]), 20_000, 3)
+    points = of_rows(rows, 1, "all", trim=(0.1, 0.9), whole=True)
+    inside = (rows.threshold >= points.low[0]) & (rows.threshold <= points.high[0])
+    assert points.trials[0] == inside.sum()  # rows at the quantiles themselves are kept
+    found = fit_law("discrete-weibull", points)
+    assert float(np.exp(found.theta[0, 1])) == pytest.approx(1.4, abs=0.12)
+    assert float(found.rate[0]) == pytest.approx(0.08, rel=0.06)
 
 
 def test_every_law_is_a_candidate_somewhere() -> None:

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headgate as hg
-from headgate.calibration.calibrate import calibrate
+from headgate.calibration import calibrate, gain
 from headgate.calibration.gain import even_split, in_proportion, mean_allocations, usual_budgets
 from headgate.calibration.kaplan_meier import KaplanMeier
 from headgate.calibration.log import Log, Rows
 from headgate.calibration.replay import LEAST, Seen, replay, stops
+from headgate.calibration.resample import Refit
 from headgate.errors import BudgetError
 
 from .logs import censored, log_of, observed, rows_of
@@ -76,18 +77,82 @@ def test_a_log_of_what_was_spent_is_replayed_by_kaplan_and_meier() -> None:
     np.testing.assert_allclose(both[:, 0], found[0])
 
 
+def test_rows_that_were_given_exactly_so_much_count() -> None:
+    """Half of the rows were given 10 and half 20; a threshold of exactly y is reached by y."""
+    given, won = np.repeat([10.0, 20.0], 40), np.tile([True, False], 40)
+    threshold = np.where(won, given, np.nan)
+    rows = rows_of([0] * 80, given, won, threshold)  # type: ignore[arg-type]
+    x = np.array([[9.0], [10.0], [15.0], [20.0], [20.1]])
+    np.testing.assert_array_equal(replay(rows, 1, x).ravel(), [0.0, 20 / 80, 0.0, 20 / 40, np.nan])
+    # Written as what was spent: at 10 of 80 open rows 20 succeed and 20 give up, at 20 half of the 40 left succeed.
+    np.testing.assert_array_equal(replay(rows, 1, x, stopped=True).ravel(), [0.0, 0.25, 0.25, 0.625, np.nan])
+
+
+def test_a_log_of_what_was_spent_tells_nothing_beyond_its_largest_amount() -> None:
+    """Where the last row ended the curve ends: it does not go on level."""
+    rows = stopped(played(400, 3, high=30.0))
+    for arm in range(4):
+        last = float(rows.allocation[rows.arm == arm].max())
+        seen = Seen.of(rows, arm, stopped=True)._replace(least=1.0)
+        at, beyond = seen.replay(np.array([last, last * 1.001]))
+        assert np.isfinite(at)
+        assert np.isnan(beyond)
+
+
+def test_the_held_out_gain_is_replayed_on_the_other_half() -> None:
+    """In one half only arm 0 ever succeeds, in the other only arm 1: what one chooses is worthless on the other."""
+    parts, refits = [], []
+    halves = 2 * gain._SPLITS
+    for arm in range(2):
+        own = np.arange(halves) % 2 == arm  # the halves in which this arm succeeds
+        won = np.repeat([True, False], 30)
+        weights = np.where(own[:, None] == won, 1.0, 0.0)
+        parts.append(Seen(np.full(60, np.inf), won, np.where(won, 5.0, np.nan), weights))
+        refits.append(Refit(hg.Weibull((9.0,) * halves), np.full(halves, 0.2), np.where(own, 0.9, 0.0)))
+    even = np.array([6.0, 6.0])
+    assert gain._held_out(refits, parts, 12.0, even) == -1.0
+    same = [part._replace(weights=part.weights[np.arange(halves) ^ 1]) for part in parts]
+    assert gain._held_out(refits, same, 12.0, even) == 0.0  # each half now replays what it would have chosen
+
+
+def test_the_ends_of_an_interval_are_its_quantiles() -> None:
+    assert gain._ends(np.linspace(0.0, 1.0, 1001), 0.9) == pytest.approx((0.05, 0.95))
+    assert np.isnan(gain._ends(np.array([1.0, np.nan]), 0.9)).all()
+
+
+def test_intervals_are_as_wide_as_the_binomial_law_says() -> None:
+    """Every row was given the same, so replay is a share; 400 resamples tell its width to within 12% (3.5 s.e.)."""
+    rng = np.random.default_rng(0)
+    threshold = hg.Exponential().sample(0.1, rng, 1000)
+    won = (rng.random(1000) < 0.6) & (threshold <= 30.0)
+    rows = rows_of([0] * 1000, np.full(1000, 30.0), won, np.where(won, threshold, np.nan))  # type: ignore[arg-type]
+    worth = calibrate(log_of(rows, "censored"), law="exponential", budgets=[30.0], bootstrap=400).gains[0].even
+    share = float(np.mean(won))
+    assert worth.replay == pytest.approx(share)
+    width = 2.0 * 1.645 * np.sqrt(share * (1.0 - share) / 1000.0)
+    for low, high in (worth.replay_interval, worth.model_interval):
+        assert high - low == pytest.approx(width, rel=0.15)  # the model's is hardly shorter: everything was given a lot
+
+
 @given(st.floats(0.0, 200.0), st.lists(st.floats(0.01, 9.0), min_size=1, max_size=9))
 def test_whole_splits_are_whole_and_use_everything(budget: float, weights: list[float]) -> None:
     x = in_proportion(budget, np.array(weights), whole=True)
     assert np.all(x == np.floor(x))
     assert np.all(x >= 0.0)
     assert x.sum() == pytest.approx(np.floor(budget + 1e-9))
+    exact = budget * np.array(weights) / np.sum(weights)
+    up = x > exact
+    if up.any() and not up.all():  # the largest remainders are rounded up
+        rest = exact - np.floor(exact + 1e-9)
+        assert rest[up].min() >= rest[~up].max() - 1e-9
     assert in_proportion(budget, np.array(weights), whole=False).sum() == pytest.approx(budget)
 
 
 def test_an_even_split() -> None:
     assert even_split(10.0, 4, whole=False).tolist() == [2.5] * 4
     assert even_split(10.0, 4, whole=True).tolist() == [3.0, 3.0, 2.0, 2.0]
+    assert in_proportion(7.0, np.array([1.0, 2.6, 3.4]), whole=True).tolist() == [1.0, 3.0, 3.0]
+    assert in_proportion(float(np.nextafter(3.0, 0.0)), np.ones(3), whole=True).tolist() == [1.0] * 3
 
 
 @pytest.fixture(scope="module")
@@ -97,22 +162,22 @@ def log() -> Log:
 
 def test_gains_are_those_of_the_truth(log: Log) -> None:
     found = calibrate(log, law="weibull", budgets=[40.0, 100.0], bootstrap=120)
-    for gain in found.gains:
-        best, even = TRUTH.solve(gain.budget), TRUTH.expected_reward(np.full(4, gain.budget / 4))
+    for each in found.gains:
+        best, even = TRUTH.solve(each.budget), TRUTH.expected_reward(np.full(4, each.budget / 4))
         truth = float(best.value / even) - 1.0
-        assert gain.model_gain == pytest.approx(truth, abs=0.08)
-        assert gain.replay_gain == pytest.approx(truth, abs=0.12)
-        assert gain.held_out == pytest.approx(truth, abs=0.12)
-        assert gain.bound >= gain.best.model - 1e-9
-        assert gain.gap <= 1e-6
-        assert gain.best.x.sum() <= gain.budget * (1.0 + 1e-12)
-        for worth in (gain.even, gain.best):
+        assert each.model_gain == pytest.approx(truth, abs=0.08)
+        assert each.replay_gain == pytest.approx(truth, abs=0.12)
+        assert each.held_out == pytest.approx(truth, abs=0.12)
+        assert each.bound >= each.best.model - 1e-9
+        assert each.gap <= 1e-6
+        assert each.best.x.sum() <= each.budget * (1.0 + 1e-12)
+        for worth in (each.even, each.best):
             value = float(TRUTH.expected_reward(worth.x))
             for ends in (worth.model_interval, worth.replay_interval):
                 # 90% intervals, four times: wider by half on each side they miss once in several hundred seeds.
                 half = 0.75 * (ends[1] - ends[0])
                 assert ends[0] - half < value < ends[1] + half
-        assert gain.model_gain_interval[0] < gain.model_gain < gain.model_gain_interval[1]
+        assert each.model_gain_interval[0] < each.model_gain < each.model_gain_interval[1]
 
 
 def test_replay_intervals_cover() -> None:
@@ -141,11 +206,11 @@ def test_the_logged_allocation_is_in_proportion(log: Log) -> None:
 
 def test_what_cannot_be_replayed_is_said() -> None:
     found = calibrate(log_of(played(400, 2, high=20.0), "censored"), law="weibull", budgets=[300.0], bootstrap=20)
-    gain = found.gains[0]
-    assert np.isnan(gain.replay_gain)
-    assert np.isnan(gain.held_out)
-    assert gain.beyond
-    assert np.isfinite(gain.model_gain)
+    only = found.gains[0]
+    assert np.isnan(only.replay_gain)
+    assert np.isnan(only.held_out)
+    assert only.beyond
+    assert np.isfinite(only.model_gain)
 
 
 def test_an_arm_with_fewer_than_20_rows_is_not_replayed() -> None:
@@ -161,11 +226,11 @@ def test_an_arm_with_fewer_than_20_rows_is_not_replayed() -> None:
 def test_a_gain_of_nothing_over_nothing_is_none() -> None:
     rows = played(100, 0)
     none = Rows(rows.arm, rows.allocation, np.zeros(400, dtype=np.bool_), np.full(400, np.nan), rows.count)
-    gain = calibrate(log_of(none, "censored"), budgets=[40.0], bootstrap=0).gains[0]
-    assert np.isnan(gain.model_gain)
-    assert np.isnan(gain.replay_gain)
-    assert gain.replayed
-    assert not gain.beyond
+    only = calibrate(log_of(none, "censored"), budgets=[40.0], bootstrap=0).gains[0]
+    assert np.isnan(only.model_gain)
+    assert np.isnan(only.replay_gain)
+    assert only.replayed
+    assert not only.beyond
 
 
 def test_successes_alone_predict_better_where_they_are_faster() -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headgate.calibration.reading import Mapping, read_log
+from headgate.calibration.reading import Columns, read_log
 from headgate.errors import InputError
 from tests.calibration.references import Row, assert_same, counted, write_table
 
 pytest.importorskip("ibis")
 
 HEADER = ("arm", "won", "time", "given")
-MAPPING = Mapping(arm="arm", success="won", threshold="time", allocation="given", limit=100.0)
+MAPPING = Columns(arm="arm", success="won", threshold="time", allocation="given", limit=100.0)
 GOOD = ("a", "1", "2", "3")
 BAD = {
     "arm missing": [("", "1", "2", "3"), ("  ", "1", "2", "3")],
@@ -63,15 +63,15 @@ def test_where_compares_numbers_as_numbers(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
     table.to_parquet(path)
     for where in ({"grp": "1"}, {"grp": "1.0"}, {"new": "True"}, {"arm": "a"}):
-        log = read_log(path, Mapping(arm="arm", success="won", threshold="time", where=where))
+        log = read_log(path, Columns(arm="arm", success="won", threshold="time", where=where))
         assert log.names == ("a",)
     for where, said in (({"grp": "3"}, "grp = '3'"), ({"grp": "x"}, "grp = 'x'"), ({"arm": "zzz"}, "arm = 'zzz'")):
         with pytest.raises(InputError, match=f"no row of .* has {said}"):
-            read_log(path, Mapping(arm="arm", success="won", threshold="time", where=where))
+            read_log(path, Columns(arm="arm", success="won", threshold="time", where=where))
 
 
 def test_a_log_without_any_success_says_so_and_what_was_dropped(tmp_path: Path) -> None:
-    mapping = Mapping(arm="arm", success="won", threshold="time", kind="complete")
+    mapping = Columns(arm="arm", success="won", threshold="time", kind="complete")
     path = log_of(tmp_path, [("a", "0", "", ""), ("a", "1", "x", "")])
     with pytest.raises(InputError, match=r"nothing succeeded.*\(dropped: threshold is not a number: 1\)"):
         read_log(path, mapping)
@@ -108,7 +108,7 @@ def test_what_a_failure_took_is_not_looked_at_if_it_was_censored(tmp_path: Path)
 
 
 def test_counts_are_whole(tmp_path: Path) -> None:
-    whole = Mapping(arm="arm", success="won", threshold="time", allocation="given", whole=True)
+    whole = Columns(arm="arm", success="won", threshold="time", allocation="given", whole=True)
     bad = [("a", "1", "1.5", "3"), ("a", "1", "0", "3")]
     log = read_log(log_of(tmp_path, [*bad, GOOD, ("a", "1", "inf", "3")]), whole)
     assert log.reading.dropped == {"threshold is not a whole number of at least 1": 2, "threshold is not finite": 1}
@@ -120,7 +120,7 @@ def test_counts_are_whole(tmp_path: Path) -> None:
 )
 def test_the_kind_is_found_out(tmp_path: Path, failed: list[str], kind: str) -> None:
     rows = [("a", "0", time, "") for time in failed] + [GOOD]
-    log = read_log(log_of(tmp_path, rows), Mapping(arm="arm", success="won", threshold="time"))
+    log = read_log(log_of(tmp_path, rows), Columns(arm="arm", success="won", threshold="time"))
     assert log.kind == kind
     expected: list[Row] = [("a", np.inf, True, 2.0)]
     for time in failed:
@@ -134,9 +134,9 @@ def test_the_kind_is_found_out(tmp_path: Path, failed: list[str], kind: str) -> 
 
 def test_an_option_says_the_kind(tmp_path: Path) -> None:
     path = log_of(tmp_path, [("a", "0", "4", "9"), GOOD])
-    complete = Mapping(arm="arm", success="won", threshold="time", kind="complete")
+    complete = Columns(arm="arm", success="won", threshold="time", kind="complete")
     assert counted(read_log(path, complete)) == {("a", np.inf, False, -1.0): 1, ("a", np.inf, True, 2.0): 1}
-    observed = Mapping(arm="arm", success="won", threshold="time", allocation="given", kind="observed")
+    observed = Columns(arm="arm", success="won", threshold="time", allocation="given", kind="observed")
     assert_same(read_log(path, observed), [("a", 9.0, False, 4.0), ("a", 3.0, True, 2.0)])
 
 
@@ -153,17 +153,17 @@ def test_words_of_ones_own(tmp_path: Path) -> None:
     rows = [("a", "Solved", "2", "3"), ("a", "memout", "", "3"), ("a", "timeout", "", "3"), ("a", "", "", "3")]
     path = log_of(tmp_path, rows)
     base = {"arm": "arm", "success": "won", "threshold": "time", "allocation": "given", "success_values": ["solved"]}
-    assert read_log(path, Mapping.of(base)).reading.dropped == {"success missing": 1}
-    strict = read_log(path, Mapping.of({**base, "failure_values": ["timeout"]}))
+    assert read_log(path, Columns.of(base)).reading.dropped == {"success missing": 1}
+    strict = read_log(path, Columns.of({**base, "failure_values": ["timeout"]}))
     assert strict.reading.dropped == {"success is an unknown answer": 1, "success missing": 1}
 
 
 def test_milliseconds_become_seconds_as_a_division_would(tmp_path: Path) -> None:
     times = [17632, 1, 999, 100003]
     path = log_of(tmp_path, [("a", "1", str(t), str(t)) for t in times])
-    log = read_log(path, Mapping(arm="arm", success="won", threshold="time", allocation="given", threshold_scale=0.001))
+    log = read_log(path, Columns(arm="arm", success="won", threshold="time", allocation="given", threshold_scale=0.001))
     assert_same(log, [("a", t / 1000.0, True, t / 1000.0) for t in times])
-    minutes = Mapping(
+    minutes = Columns(
         arm="arm", success="won", threshold="time", allocation="given", threshold_scale=60.0, allocation_scale=1e5
     )
     assert read_log(path, minutes).evidence.max_budget == 100003e5
@@ -173,7 +173,7 @@ def test_rows_that_belong_together_make_a_budget(tmp_path: Path) -> None:
     path = write_table(
         tmp_path / "log.csv", ("who", *HEADER), [("x", *GOOD), ("x", "b", "0", "", "4.5"), ("y", *GOOD), ("", *GOOD)]
     )
-    log = read_log(path, Mapping(arm="arm", success="won", threshold="time", allocation="given", round="who"))
+    log = read_log(path, Columns(arm="arm", success="won", threshold="time", allocation="given", round="who"))
     assert log.budgets is not None
     assert log.budgets.tolist() == [3.0, 7.5]
 
@@ -184,7 +184,7 @@ def test_a_mapping_is_read_from_toml(tmp_path: Path) -> None:
         'arm = "arm"\nsuccess = "won"\nthreshold = "time"\nallocation = "given"\nunits = "s"\n'
         'success_values = ["1"]\n[where]\narm = "a"\n'
     )
-    mapping = Mapping.read(path, units="minutes", limit=None)
+    mapping = Columns.read(path, units="minutes", limit=None)
     assert (mapping.units, mapping.success_values, mapping.where) == ("minutes", ("1",), {"arm": "a"})
     log = read_log(log_of(tmp_path, [GOOD, ("b", "1", "2", "3")]), mapping)
     assert (log.names, log.reading.read) == (("a",), 1)
@@ -214,12 +214,12 @@ def test_a_mapping_is_read_from_toml(tmp_path: Path) -> None:
 )
 def test_a_mapping_that_makes_no_sense_is_refused(entries: dict[str, object], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        Mapping.of(entries)
+        Columns.of(entries)
 
 
 def test_a_mapping_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the mapping .* is not there"):
-        Mapping.read(tmp_path / "none.toml")
+        Columns.read(tmp_path / "none.toml")
     (tmp_path / "bad.toml").write_text("arm = ")
     with pytest.raises(InputError, match="cannot be read as TOML"):
-        Mapping.read(tmp_path / "bad.toml")
+        Columns.read(tmp_path / "bad.toml")

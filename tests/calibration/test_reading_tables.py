@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headgate.calibration.reading import Mapping, read_log
+from headgate.calibration.reading import Columns, read_log
 from headgate.errors import InputError
 from tests.calibration.references import DATA, Row, assert_same, write_table
 
@@ -21,7 +21,7 @@ TABLE = [("a", "yes", "1.5", "4"), ("b", "no", "", "2"), ('say "b; c"', "yes", "
 ROWS: list[Row] = [
     ("a", 4.0, True, 1.5), ("b", 2.0, False, float("nan")), ('say "b; c"', 3.0, True, 3.0), ("a", 4.0, True, 1.5),
 ]  # fmt: skip
-MAPPING = Mapping(arm="item", success="correct", threshold="seconds", allocation="given", units="s")
+MAPPING = Columns(arm="item", success="correct", threshold="seconds", allocation="given", units="s")
 
 
 def in_duckdb(path: Path, *names: str) -> Path:
@@ -91,8 +91,8 @@ def test_a_table_of_many_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has 2 tables, so name one of them: answers, others"):
         read_log(path, MAPPING)
     with pytest.raises(InputError, match="has no table 'nobody'; it has: answers, others"):
-        read_log(path, Mapping(arm="item", success="correct", threshold="seconds", table="nobody"))
-    named = Mapping(arm="item", success="correct", threshold="seconds", allocation="given", table="others")
+        read_log(path, Columns(arm="item", success="correct", threshold="seconds", table="nobody"))
+    named = Columns(arm="item", success="correct", threshold="seconds", allocation="given", table="others")
     assert_same(read_log(path, named), ROWS)
     with pytest.raises(InputError, match="a table is named only in a DuckDB file"):
         read_log(write_table(tmp_path / "log.csv", HEADER, TABLE), named)
@@ -114,9 +114,9 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no file matches .*\*\.parquet"):
         read_log(f"{tmp_path}/*.parquet", MAPPING)
     with pytest.raises(InputError, match="has no column 'question'; it has: item, correct, seconds, given"):
-        read_log(tmp_path / "log.csv", Mapping(arm="question", success="correct", threshold="seconds"))
+        read_log(tmp_path / "log.csv", Columns(arm="question", success="correct", threshold="seconds"))
     with pytest.raises(InputError, match="has no column 'term'"):
-        read_log(tmp_path / "log.csv", Mapping(arm="item", success="correct", threshold="given", where={"term": "1"}))
+        read_log(tmp_path / "log.csv", Columns(arm="item", success="correct", threshold="given", where={"term": "1"}))
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_torn_archive_is_refused(tmp_path: Path) -> None:
 def test_bank_marketing_has_semicolons_and_quotes() -> None:
     log = read_log(
         DATA / "bank_marketing.csv",
-        Mapping(arm="month", success="y", threshold="campaign", allocation="campaign", whole=True, units="calls"),
+        Columns(arm="month", success="y", threshold="campaign", allocation="campaign", whole=True, units="calls"),
     )
     assert (log.arms, log.reading.used, log.evidence.successes.sum(), log.evidence.max_budget) == (12, 45_211, 5289, 63)
 
@@ -162,7 +162,7 @@ def test_bank_marketing_has_semicolons_and_quotes() -> None:
 def test_solvers_of_one_scenario() -> None:
     log = read_log(
         DATA / "aslib_runs.csv.gz",
-        Mapping(
+        Columns(
             arm="algorithm", success="status", success_values=("ok",), threshold="runtime", allocation="cutoff",
             where={"scenario": "QBF-2014"},
         ),

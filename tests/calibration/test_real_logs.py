@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import headgate as hg
-from headgate.calibration.calibrate import Calibration, calibrate
+from headgate.calibration.calibration import Calibration, calibrate
 from headgate.calibration.kaplan_meier import KaplanMeier
 from headgate.calibration.log import Log
-from headgate.calibration.reading import Mapping, read_log
+from headgate.calibration.reading import Columns, read_log
 from headgate.calibration.replay import Seen, stops
+from tests.calibration import references
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -74,8 +75,6 @@ def test_ednet_correct_answers_are_faster(untrimmed: Calibration) -> None:
 
 @needs("ednet_pseudo_users.csv")
 def test_ednet_trimmed_as_in_the_paper(ednet: Log, untrimmed: Calibration) -> None:
-    from headgate.experiments.logged.ednet_fit import fit_truncated
-
     found = calibrate(ednet, law="weibull", trim=(0.025, 0.975), budgets=[200.0, 400.0], bootstrap=0)
     for arm in (0, 7, 19):
         own = ednet.rows.arm == arm
@@ -83,7 +82,7 @@ def test_ednet_trimmed_as_in_the_paper(ednet: Log, untrimmed: Calibration) -> No
         right = np.repeat(ednet.rows.success[own], ednet.rows.count[own])
         low, high = np.quantile(times, [0.025, 0.975])
         kept = (times >= low) & (times <= high)
-        shape, scale = fit_truncated(times[kept], float(low), float(high))
+        shape, scale = references.fit_truncated(times[kept], float(low), float(high))
         assert found.arms[arm].shape == pytest.approx(shape, rel=1e-3)
         assert 1.0 / found.arms[arm].rate == pytest.approx(scale, rel=1e-3)
         assert found.arms[arm].activation == pytest.approx(right[kept].mean())
@@ -106,7 +105,7 @@ def test_ednet_selection_by_ks(ednet: Log) -> None:
     ("scenario", "arms", "cutoff"), [("QBF-2014", 14, 900), ("ASP-POTASSCO", 11, 600), ("BNSL-2016", 8, 7200)]
 )
 def test_aslib_solvers_are_arms_and_the_cutoff_is_given(scenario: str, arms: int, cutoff: int) -> None:
-    mapping = Mapping(
+    mapping = Columns(
         arm="algorithm", success="ok", threshold="runtime", allocation="cutoff", units="s", where={"scenario": scenario}
     )
     log = read_log(DATA / "aslib_runs.csv.gz", mapping)
@@ -124,7 +123,7 @@ def test_aslib_solvers_are_arms_and_the_cutoff_is_given(scenario: str, arms: int
 
 @needs("bank_marketing.csv")
 def test_bank_months_are_arms_and_calls_are_counted() -> None:
-    mapping = Mapping(arm="month", success="y", threshold="campaign", allocation="campaign", units="calls", whole=True)
+    mapping = Columns(arm="month", success="y", threshold="campaign", allocation="campaign", units="calls", whole=True)
     log = read_log(DATA / "bank_marketing.csv", mapping)
     assert (log.arms, log.whole, log.reading.used, stops(log)) == (12, True, 45_211, True)
     found = calibrate(log, budgets=[6.0, 12.0], bootstrap=0)

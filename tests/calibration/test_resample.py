@@ -7,8 +7,9 @@ import pytest
 
 import headgate as hg
 from headgate.calibration import resample
-from headgate.calibration.calibrate import calibrate
-from headgate.calibration.fitting import fit_arms, of_rows
+from headgate.calibration.calibration import calibrate
+from headgate.calibration.fitting.choose import fit_arms
+from headgate.calibration.fitting.points import of_rows
 from headgate.calibration.log import Rows
 from headgate.calibration.replay import Seen
 from headgate.calibration.resample import halves, poisson, refit

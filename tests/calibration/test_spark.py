@@ -13,7 +13,7 @@ import pytest
 from headgate.calibration.engine import Engine, add_up, connect
 from headgate.calibration.generator import write_criteo
 from headgate.calibration.log import Log
-from headgate.calibration.reading import EdnetRaw, Format, Mapping, read_log
+from headgate.calibration.reading import Columns, EdnetRaw, Format, read_log
 from headgate.errors import InputError
 from headgate.evidence import Evidence, bin_edges
 from tests.calibration import test_ednet_raw, test_reading_screening
@@ -52,7 +52,7 @@ def assert_same(ours: Log, theirs: Log) -> None:
         np.testing.assert_array_equal(ours.budgets, theirs.budgets)
 
 
-def on_both(source: Path, how: Mapping | Format | str, spark: Any, **options: Any) -> Log:
+def on_both(source: Path, how: Columns | Format | str, spark: Any, **options: Any) -> Log:
     theirs = read_log(source, how, engine=spark, **options)
     assert_same(read_log(source, how, **options), theirs)
     return theirs
@@ -120,9 +120,9 @@ def test_a_table_of_sparks_own(spark: Any, tmp_path: Path) -> None:
     ibis: Any = pytest.importorskip("ibis")
     data = {"item": ["a", "a", "b"], "won": [True, False, True], "took": [1.5, 2.0, 3.0], "given": [4, 2, 3]}
     spark.create_view("answers", ibis.memtable(data), overwrite=True)
-    mapping = Mapping(arm="item", success="won", threshold="took", allocation="given")
+    mapping = Columns(arm="item", success="won", threshold="took", allocation="given")
     log = read_log("answers", mapping, engine=spark)
     path = write_table(tmp_path / "answers.csv", tuple(data), zip(*data.values(), strict=True))
     np.testing.assert_array_equal(log.evidence.bins, read_log(path, mapping).evidence.bins)
     with pytest.raises(InputError, match="no column 'colour'"):
-        read_log("answers", Mapping(arm="colour", success="won", threshold="took"), engine=spark)
+        read_log("answers", Columns(arm="colour", success="won", threshold="took"), engine=spark)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,20 +20,18 @@ TINY: dict[str, dict[str, Any]] = {
     "criteo-fit": {"clicks": 300},
     "criteo": {"rounds": 20, "runs": 2},
     "unknown-budget": {"rounds": 30, "runs": 2, "deltas": (1.0, 5.0)},
+    "lemmas": {"instances": 200, "trials": 40},
 }
 
 
 @pytest.fixture(scope="session")
 def tiny() -> Iterator[None]:
     """Make --quick tiny."""
-    module = sys.modules["headgate.experiments.reproduce"]
     with pytest.MonkeyPatch.context() as patch:
         for name, changes in TINY.items():
             experiment = experiments.EXPERIMENTS[name]
-            small = replace(experiment, quick=replace(experiment.quick, **changes))
+            small = replace(experiment, quick=replace(experiment.config(quick=True), **changes))
             patch.setitem(experiments.EXPERIMENTS, name, small)
-        checks = module._CHECKS
-        patch.setattr(module, "_CHECKS", replace(checks, quick=replace(checks.quick, instances=200, trials=40)))
         yield
 
 

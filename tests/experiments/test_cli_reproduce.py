@@ -10,13 +10,21 @@ import pytest
 
 from headgate import experiments
 from headgate.cli.app import run
-from headgate.cli.reproduce import Name
 
 _HIDE = "import sys; sys.modules['matplotlib'] = None; from headgate.cli import main; main()"
 
 
-def test_every_experiment_can_be_named() -> None:
-    assert [name.value for name in Name] == [*experiments.EXPERIMENTS, "all"]
+def test_all_is_every_experiment(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """And a name said twice is run once."""
+    asked: list[list[str]] = []
+
+    def note(names: list[str], out: Path, **_: object) -> Path:
+        asked.append(names)
+        return out
+
+    monkeypatch.setattr(experiments, "reproduce", note)
+    assert run(["reproduce", "all"]) == run(["reproduce", "theory", "ednet", "theory"]) == 0
+    assert asked == [list(experiments.EXPERIMENTS), ["theory", "ednet"]]
 
 
 def test_one_experiment(tiny: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

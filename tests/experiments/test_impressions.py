@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from headgate import experiments
+from headgate.calibration.reading import Criteo, read_log
 from headgate.errors import InputError
-from headgate.experiments.logged.impressions import calibrate, fit_discrete, read
-from headgate.laws import DiscreteWeibull
+from headgate.experiments.base import Setting
+from headgate.experiments.logged.criteo_fit import fit_clicks
 
 FILE = "criteo_attribution_dataset.tsv.gz"
 Rows = list[tuple[int, int, int, int]]
@@ -33,7 +34,8 @@ def write_log(folder: Path, users: int, campaigns: int) -> Rows:
 
 def test_counts_are_those_of_a_loop(tmp_path: Path) -> None:
     rows = write_log(tmp_path, 40, 5)
-    seen = read(tmp_path / FILE, 5)
+    log = read_log(tmp_path / FILE, Criteo(campaigns=5))
+    assert log.budgets is not None
     shown: dict[tuple[int, int], int] = defaultdict(int)
     first: dict[tuple[int, int], int] = {}
     budget: dict[int, int] = defaultdict(int)
@@ -42,21 +44,24 @@ def test_counts_are_those_of_a_loop(tmp_path: Path) -> None:
         budget[user] += 1
         if hit:
             first.setdefault((user, campaign), shown[user, campaign])
-    assert sorted(seen.budgets.tolist()) == sorted(budget.values())
-    for arm, name in enumerate(seen.names):
+    assert sorted(log.budgets.tolist()) == sorted(budget.values())
+    for name, fit in zip(log.names, fit_clicks(log.rows, log.names), strict=True):
         places = [n for (_, campaign), n in first.items() if campaign == int(name)]
-        assert seen.counts[arm].tolist() == np.bincount(places)[1:].tolist()
+        numbers, counts = np.unique(places, return_counts=True)
+        assert fit.points.seen[:, 0].tolist() == numbers.tolist()
+        assert fit.points.seen_weight[:, 0].tolist() == counts.tolist()
         users = sum(campaign == int(name) for _, campaign in shown)
-        assert seen.clicked[arm] == pytest.approx(len(places) / users)
-    assert calibrate(seen).arms == 5
+        assert fit.activation == pytest.approx(len(places) / users)
 
 
-def test_the_fit_finds_the_law_it_was_drawn_from() -> None:
-    law, rng = DiscreteWeibull(shape=0.8), np.random.default_rng(1)
-    counts = np.bincount(law.sample(0.3, rng, 20_000).astype(np.int64))[1:].astype(np.float64)
-    shape, rate = fit_discrete(counts)
-    assert shape == pytest.approx(0.8, abs=0.03)  # 4 standard errors, about
-    assert rate == pytest.approx(0.3, rel=0.05)
+def test_the_fit_finds_the_law_that_clicks_were_drawn_from(tiny: None, tmp_path: Path) -> None:
+    """Within 4 standard errors or so, in three campaigns."""
+    full = experiments.EXPERIMENTS["criteo-fit"]
+    outcome = full.run(full.full, Setting(tmp_path))
+    for panel in outcome.numbers["panels"]:
+        assert sum(panel["counts"]) == 5000
+        assert panel["shape"] == pytest.approx(panel["true_shape"], abs=0.06)
+        assert panel["rate"] == pytest.approx(panel["true_rate"], rel=0.12)
 
 
 def test_the_log_is_used_where_it_is_given(tiny: None, tmp_path: Path) -> None:
@@ -73,7 +78,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "criteo_attribution_dataset.tsv"
     path.write_text("a\tb\n1\t2\n")
     with pytest.raises(InputError, match="no column 'timestamp'; it has: a, b"):
-        read(path, 1)
+        read_log(path, Criteo(campaigns=1))
     path.write_text("timestamp\tuid\tcampaign\tclick\n0\t1\t7\t1\n")
     with pytest.raises(InputError, match="at least 2 campaigns"):
-        read(path, 2)
+        read_log(path, Criteo(campaigns=2))

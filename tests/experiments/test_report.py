@@ -38,7 +38,9 @@ def test_the_page_is_self_contained_and_well_formed(everything: Path) -> None:
     assert reader.open == []
     assert all(link.startswith(("#", "data:image/png;base64,")) for link in reader.links)
     assert not re.search(r"https?://|<script|@import|url\(", html)
-    assert html.count("data:image/png") == len(experiments.EXPERIMENTS)
+    assert html.count("data:image/png") == sum(
+        experiment.draw is not None for experiment in experiments.EXPERIMENTS.values()
+    )
 
 
 def test_the_page_has_regrets_with_intervals_configuration_and_versions(everything: Path) -> None:
@@ -75,9 +77,27 @@ def test_claims_are_the_same_every_time(everything: Path, tmp_path: Path) -> Non
     experiments.reproduce(names, tmp_path, quick=True, workers=2)
     again = {c["where"]: c["found"] for c in json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))}
     before = {c["where"]: c["found"] for c in json.loads((everything / "claims.json").read_text(encoding="utf-8"))}
-    for where in ("Figure Theory", "Unknown budgets", "Lemma (discretisation loss)", "Lemmas on μ̂ and λ̂"):
+    for where in ("Figure Theory", "Unknown budgets", "Lemma (discretisation loss)", "Theorem (T^(4/5))"):
         assert again[where] == before[where]
     assert again["Figure RA-ETC"] == "Run headgate reproduce ra-etc."
+    assert again["Lemmas on μ̂ and λ̂"] == "Run headgate reproduce lemmas."
+
+
+def test_a_figure_does_its_own_work_only(tiny: None, tmp_path: Path) -> None:
+    """Nothing else is run, and every verdict that is given is the figure's."""
+    experiments.reproduce(["criteo-fit"], tmp_path, quick=True)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["criteo-fit"]
+    claims = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
+    assert {claim["verdict"] for claim in claims} == {Verdict.OPEN.value}
+
+
+def test_the_lemmas_alone_give_their_verdicts(tiny: None, tmp_path: Path) -> None:
+    """Each check is found by the claims that are about it, without any figure."""
+    experiments.reproduce(["lemmas"], tmp_path, quick=True)
+    claims = {c["where"]: c["verdict"] for c in json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))}
+    figures = [where for where in claims if where.startswith("Figure ")]
+    needs_figure = {*figures, "Unknown budgets", "Theorem (T^(4/5))", "Lemma (discretisation loss)"}
+    assert {where for where, verdict in claims.items() if verdict == Verdict.OPEN.value} == needs_figure
 
 
 def test_the_estimator_s_bias_is_the_known_one() -> None:

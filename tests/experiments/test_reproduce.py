@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 
 from headgate import experiments
+from headgate.calibration.reading.ednet_pseudo import read_answers
 from headgate.errors import InputError
-from headgate.experiments.logged.answers import read
 from headgate.experiments.part import Part
 from headgate.simulation import Result
 from tests.experiments.answers import write_answers
 
 NAMES = ("theory", "ra-etc", "no-ucb", "ednet-fit", "ednet", "criteo-fit", "criteo", "unknown-budget")
+"""The figures; the lemmas have none."""
 
 
-def test_the_names_are_the_issue_s() -> None:
-    assert tuple(experiments.EXPERIMENTS) == NAMES
+def test_the_figures_are_the_paper_s_and_one_more() -> None:
+    assert tuple(experiments.EXPERIMENTS) == (*NAMES, "lemmas")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -32,7 +33,7 @@ def test_each_leaves_figure_and_data(everything: Path, name: str) -> None:
     assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     part = Part.load(experiments.EXPERIMENTS[name], folder)
     assert part is not None
-    assert part.config == experiments.EXPERIMENTS[name].quick
+    assert part.config == experiments.EXPERIMENTS[name].config(quick=True)
     for result in part.outcome.results.values():
         assert all(np.all(np.isfinite(regret)) for regret in result.regret.values())
 
@@ -95,15 +96,28 @@ def test_real_answers_are_replayed(tiny: None, tmp_path: Path) -> None:
 def test_answers_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="columns"):
-        read(path, ("q1",))
+    with pytest.raises(InputError, match="no column 'question_id'; it has: a, b"):
+        read_answers(path, ("q1",))
     header = "pseudo_user_id,question_id,response_time_ms,is_correct\n"
     path.write_text(header + "u1,q1,12.5,maybe\n")
-    with pytest.raises(InputError, match="line 2"):
-        read(path, ("q1",))
+    with pytest.raises(InputError, match="whether it was right"):
+        read_answers(path, ("q1",))
     path.write_text(header + "u1,q1,12.5,1\n")
-    with pytest.raises(InputError, match="every one of 2"):
-        read(path, ("q1", "q2"))
+    with pytest.raises(InputError, match="every one of 2 questions, a time above 0"):
+        read_answers(path, ("q1", "q2"))
+    path.write_text(header + "u1,q1,12.5,1\nu1,q1,12.5,1\n")
+    with pytest.raises(InputError, match="one answer of a student to a question"):
+        read_answers(path, ("q1",))
+
+
+def test_answers_are_placed_by_student_and_question(tmp_path: Path) -> None:
+    """Students in the order of their numbers, questions as they are asked for, milliseconds as seconds."""
+    path = tmp_path / "answers.csv"
+    rows = ["u10,q1,1000,1", "u9,q2,2500,0", "u10,q2,3000,0", "u9,q1,500,1", "u9,q3,1,1", "u10,q3,1,1"]
+    path.write_text("pseudo_user_id,question_id,response_time_ms,is_correct\n" + "\n".join(rows) + "\n")
+    answers = read_answers(path, ("q2", "q1"))
+    assert answers.seconds.tolist() == [[2.5, 0.5], [3.0, 1.0]]
+    assert answers.right.tolist() == [[False, True], [False, True]]
 
 
 def test_a_folder_that_is_not_ours_is_left_alone(tiny: None, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_json_that_is_not_a_policy_is_refused() -> None:
     for change, message in (
         ({"version": 99}, "format 99"),
         ({"policy": "oracle-of-delphi"}, "unknown policy 'oracle-of-delphi'"),
-        ({"evidence": {}}, "damaged"),
+        ({"state": {}}, "damaged"),
     ):
         with pytest.raises(InputError, match=message):
             load_policy(json.dumps(data | change))

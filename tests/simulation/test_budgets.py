@@ -12,6 +12,7 @@ import headgate as hg
 from headgate.errors import BudgetError, HeadgateError, ParameterError, ShapeError, UnsupportedError
 from headgate.policies import MGUCB, RAUCB, Oracle, Thompson, Uniform
 from headgate.simulation import Draws, simulate
+from headgate.simulation.budgets import Budgets
 
 from .references import same, slow_run
 
@@ -39,6 +40,22 @@ def test_a_function_is_asked_once_a_round_of_each_run(three: hg.Problem) -> None
     few = simulate(three, {"even": Uniform}, budget=np.tile([2.0, 5.0], 25), rounds=50, runs=2, checkpoints=[1, 2, 50])
     values = three.solve([2.0, 5.0]).value
     np.testing.assert_allclose(few.optimum["even"][0], [values[0], values.sum(), 25 * values.sum()], rtol=1e-12)
+
+
+def test_a_function_is_told_the_round_it_is_asked_for(three: hg.Problem) -> None:
+    """Rounds count from 1, and go on from block to block."""
+    asked: list[int] = []
+
+    def budget(t: int, rng: np.random.Generator) -> float:
+        asked.append(t)
+        return 1.0 + t
+
+    result = simulate(three, {"best": Oracle}, budget=budget, max_budget=100.0, rounds=4, checkpoints=[1, 2, 3, 4])
+    np.testing.assert_allclose(result.optimum["best"][0], np.cumsum(three.solve([2.0, 3.0, 4.0, 5.0]).value))
+    budgets = Budgets.of(budget, Draws(three), 1, 100, 1000.0)
+    asked.clear()
+    assert budgets.block(0, 0, 2, 10, 3).tolist() == [22.0, 23.0, 24.0]
+    assert asked == [21, 22, 23]
 
 
 def test_each_run_may_have_its_own_budgets(three: hg.Problem) -> None:

@@ -91,15 +91,15 @@ def test_nothing_is_shown_without_a_terminal(three: hg.Problem, capsys: pytest.C
 
 def test_progress_counts_every_round(three: hg.Problem, capsys: pytest.CaptureFixture[str]) -> None:
     with progress(2, 100, shown=True) as bar:
-        assert bar.counters.path is not None
-        bar.counters.begin(0)
-        bar.counters.add(0, 30)
-        bar.counters.add(1, 20)
-        bar.counters.begin(0)  # its worker was lost
-        bar.counters.add(0, 5)
-        assert np.fromfile(bar.counters.path, dtype=np.int64).tolist() == [5, 20]
-        bar.done(0, 50)
-        assert np.fromfile(bar.counters.path, dtype=np.int64).tolist() == [50, 20]
+        assert bar.path is not None
+        bar.set(0, 0)
+        bar.add(0, 30)
+        bar.add(1, 20)
+        bar.set(0, 0)  # its worker was lost
+        bar.add(0, 5)
+        assert np.fromfile(bar.path, dtype=np.int64).tolist() == [5, 20]
+        bar.set(0, 50)
+        assert np.fromfile(bar.path, dtype=np.int64).tolist() == [50, 20]
     Counters("/nonexistent/elsewhere").add(0, 3)  # a worker on another machine
     simulate(three, {"even": Uniform}, budget=6.0, rounds=20, runs=2, show_progress=True)
     assert "simulating" in capsys.readouterr().err

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from headgate.bench.harness import Result, benchmark, once
-from headgate.calibration.fitting import LawFit, fit_law, of_rows
+from headgate.calibration.fitting.fit import LawFit, fit_law
+from headgate.calibration.fitting.points import of_rows
 from headgate.calibration.log import Rows
 from headgate.laws import Weibull
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 import headgate as hg
 from headgate.bench.harness import Regret, Result, benchmark, data_file, side_by_side
 from headgate.bench.paper_reference import PaperRAUCB
+from headgate.calibration.reading.ednet_pseudo import read_answers
 from headgate.policies import Policy
 
 Floats = NDArray[np.float64]
@@ -125,7 +125,7 @@ def _quiz(law: Callable[[hg.Problem], hg.laws.Law], at_most: float) -> Callable[
         path = data_file("ednet_pseudo_users.csv")
         if path is None:
             return Regret(np.nan, np.nan, at_most, note="skipped: needs the EdNet answers (--data)")
-        time, correct = answers(path, quiz.names)
+        time, correct = read_answers(path, quiz.names)
         budget, batch = 694.86, np.repeat(np.arange(5), 8)  # 5 batches of 1,000 students, 8 seeds each
         best, even = quiz.solve(budget), np.full(20, budget / 20)
         policy = hg.Thompson(law(quiz), arms=20, max_budget=budget, seed=np.arange(batch.size))
@@ -142,17 +142,6 @@ def _quiz(law: Callable[[hg.Problem], hg.laws.Law], at_most: float) -> Callable[
         return Regret(float(lost.mean()), lost_even, at_most, note=note, holds=bool(expected.mean() <= at_most))
 
     return run
-
-
-def answers(path: Path, questions: tuple[str, ...]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Seconds and correctness of 5,000 students on the 20 questions."""
-    table = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
-    column = {question: i for i, question in enumerate(questions)}
-    student = np.array([int(name.rsplit("_u", 1)[1]) for name in table["pseudo_user_id"]])
-    row, arm = np.unique(student, return_inverse=True)[1], [column[name] for name in table["question_id"]]
-    time, correct = np.empty((row.max() + 1, 20)), np.empty((row.max() + 1, 20), dtype=bool)
-    time[row, arm], correct[row, arm] = table["response_time_ms"] / 1e3, table["is_correct"] == 1
-    return time, correct
 
 
 benchmark("regret: Thompson, EdNet replayed, shapes known")(_quiz(lambda quiz: quiz.law, 125.0))

@@ -1,1 +1,5 @@
-"""From logs to a problem: which law fits each arm, and what a better allocation would gain."""
+"""From logs to problems: read, screen, add up, fit, choose a law for each arm, value allocations, and report."""
+
+from headgate.calibration.calibration import Calibration, calibrate
+
+__all__ = ["Calibration", "calibrate"]

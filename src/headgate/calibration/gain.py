@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headgate import checks
-from headgate.calibration.fitting import ArmFit
+from headgate.calibration.fitting.choose import ArmFit
 from headgate.calibration.fitting.points import quantiles
 from headgate.calibration.log import Log
 from headgate.calibration.replay import Seen, replay, stops
@@ -70,7 +70,7 @@ class Gain:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curves:
+class WorthByBudget:
     """Worth by budget, for a figure."""
 
     budget: Floats
@@ -139,9 +139,9 @@ def gains(
     level: float = 0.9,
     bootstrap: int = 200,
     seed: int = 0,
-    told: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> list[Gain]:
-    """Value the allocations at each budget; `told` is called with the number of arms resampled."""
+    """Value the allocations at each budget; `progress` is called with the number of arms resampled."""
     wanted = np.atleast_1d(checks.numbers("budget", budgets, BudgetError, open_least=True))
     given = mean_allocations(log)
     plans: list[Floats] = []  # (K,) each: even, best and perhaps logged, budget after budget
@@ -152,7 +152,7 @@ def gains(
             plans.append(in_proportion(float(budget), given, whole=log.whole))
     x = np.stack(plans)
     rng = np.random.default_rng(seed)
-    refits, parts, model, replayed = _resampled(log, arms, x, bootstrap, rng, told)
+    refits, parts, model, replayed = _resampled(log, arms, x, bootstrap, rng, progress)
     now_model, now_replay = (
         problem.success_probability(x).sum(axis=-1),
         replay(log.rows, log.arms, x, stopped=stops(log)),
@@ -190,7 +190,7 @@ def _resampled(
     x: Floats,
     bootstrap: int,
     rng: np.random.Generator,
-    told: Callable[[int], None],
+    progress: Callable[[int], None],
 ) -> tuple[list[Refit], list[Seen], Floats, Floats]:
     """Fits to random halves, the halves, and the worth of every allocation in every resample by model and replay."""
     refits, parts = [], []
@@ -207,7 +207,7 @@ def _resampled(
             drawn = poisson(seen, some.stop - start, rng)
             model[some] += refit(arms[arm], drawn, whole=log.whole).success(x[:, arm])
             replayed[some] += drawn.replay(x[:, arm])
-        told(arm + 1)
+        progress(arm + 1)
     return refits, parts, model, replayed
 
 
@@ -226,7 +226,7 @@ def _held_out(refits: Sequence[Refit], parts: Sequence[Seen], budget: float, eve
     return _ratio(float(best), float(plain))
 
 
-def curves(log: Log, problem: Problem, budgets: Sequence[float], count: int = 33) -> Curves:
+def worth_by_budget(log: Log, problem: Problem, budgets: Sequence[float], count: int = 33) -> WorthByBudget:
     """Worth of the even and of the best allocation for budgets up to a little more than those given."""
     most, stopped = 1.25 * max(budgets), stops(log)
     budget = np.linspace(0.0, most, count)[1:]
@@ -236,7 +236,7 @@ def curves(log: Log, problem: Problem, budgets: Sequence[float], count: int = 33
         budget = np.unique(np.maximum(np.round(budget), 1.0))
     even = np.stack([even_split(float(b), log.arms, whole=log.whole) for b in budget])
     best = np.stack([problem.solve(float(b), tol=1e-6).x for b in budget])
-    return Curves(
+    return WorthByBudget(
         budget,
         problem.expected_reward(even),
         problem.expected_reward(best),

@@ -7,9 +7,6 @@ saw it that often. The rows of all users are mixed by time, as in a log.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,10 +64,13 @@ def write_criteo(
     known = campaigns() if problem is None else problem
     rng = np.random.default_rng([seed, 17])
     columns, drawn = _draw(rows, known, mean, rng)
-    chunks = _chunks(columns, rng)
-    with path.open("wb") as file:
-        for part in _compressed(chunks, level) if path.suffix == ".gz" else chunks:
-            file.write(part)
+    codec = extra("pyarrow").Codec("gzip", compression_level=level)
+    with extra("pyarrow").OSFile(str(path), "wb") as file:
+        if path.suffix == ".gz":
+            with extra("pyarrow").CompressedOutputStream(file, codec) as packed:
+                _write(packed, columns, rng)
+        else:
+            _write(file, columns, rng)
     return drawn
 
 
@@ -165,18 +165,15 @@ def _since(time: NDArray[np.int32], click: NDArray[np.bool_], starts: Ints, seen
     return np.where(known, time - time[last], _NEVER).astype(np.int32)
 
 
-def _chunks(columns: dict[str, Any], rng: np.random.Generator) -> Iterator[bytes]:
-    """The file as text, piece by piece, with the columns that depend on nothing drawn on the way."""
+def _write(sink: Any, columns: dict[str, Any], rng: np.random.Generator) -> None:
+    """Write the file as text, piece by piece, with the columns that depend on nothing drawn on the way."""
     arrow, csv = extra("pyarrow"), extra("pyarrow.csv")
-    rows = columns["timestamp"].size
-    yield ("\t".join(COLUMNS) + "\n").encode()
-    for start in range(0, rows, _CHUNK):
+    sink.write(("\t".join(COLUMNS) + "\n").encode())
+    options = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
+    for start in range(0, columns["timestamp"].size, _CHUNK):
         part = {name: values[start : start + _CHUNK] for name, values in columns.items()}
         part |= _rest(part, start, rng)
-        sink = arrow.BufferOutputStream()
-        options = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
         csv.write_csv(arrow.table({name: part[name] for name in COLUMNS}), sink, options)
-        yield sink.getvalue().to_pybytes()
 
 
 def _rest(part: dict[str, Any], start: int, rng: np.random.Generator) -> dict[str, Any]:
@@ -198,25 +195,3 @@ def _rest(part: dict[str, Any], start: int, rng: np.random.Generator) -> dict[st
     for number, values in enumerate(kinds, start=1):
         rest[f"cat{number}"] = rng.integers(0, values, size) * 463 + 138_937
     return rest
-
-
-def _compressed(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
-    """One gzip member of all chunks, compressed side by side and joined at byte boundaries, as pigz does."""
-    yield b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # deflate, no name, no time
-    checksum, size = 0, 0
-    waiting: list[Future[bytes]] = []
-    with ThreadPoolExecutor(2) as pool:
-        for chunk in chunks:
-            checksum, size = zlib.crc32(chunk, checksum), size + len(chunk)
-            waiting.append(pool.submit(_deflate, chunk, level))
-            if len(waiting) > 4:
-                yield waiting.pop(0).result()
-        for left in waiting:
-            yield left.result()
-    yield zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS).flush()  # an empty last block
-    yield checksum.to_bytes(4, "little") + (size % 2**32).to_bytes(4, "little")
-
-
-def _deflate(chunk: bytes, level: int) -> bytes:
-    packer = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
-    return packer.compress(chunk) + packer.flush(zlib.Z_SYNC_FLUSH)

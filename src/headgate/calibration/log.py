@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,11 @@ class Rows:
     count: NDArray[np.int64]
     resolution: float = 0.0
     """The relative width to which values were rounded so that the rows stay few; 0 is exact."""
+
+    def only(self, which: NDArray[np.bool_]) -> Self:
+        """Return some of the rows."""
+        columns = ("arm", "allocation", "success", "threshold", "count")
+        return replace(self, **{name: getattr(self, name)[which] for name in columns})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import headgate
-from headgate.calibration.fitting import ArmFit, Basis
+from headgate.calibration.fitting.choose import ArmFit
+from headgate.calibration.fitting.points import Basis
 from headgate.calibration.log import Log
 from headgate.problem import Problem
 
@@ -57,20 +58,16 @@ def problem_of(
 
 def _quality(fit: ArmFit) -> dict[str, Any]:
     """How one arm's numbers came about; the rate and shape of an arm that showed nothing are not known."""
-    known = fit.fit is not None
-    numbers = (("ks", fit.ks), ("p_value", fit.goodness.p_value), ("aic", fit.aic.get(fit.law.name)))
+    ends: dict[str, tuple[float, float] | None] = {"activation_interval": fit.activation_interval}
+    if fit.fit is not None:
+        ends |= {"rate_interval": fit.rate_interval, "shape_interval": fit.shape_interval}
+    numbers = {"ks": fit.ks, "p_value": fit.goodness.p_value, "aic": fit.aic.get(fit.law.name)}
     return {
         "name": fit.name,
         "rows": fit.rows,
         "successes": fit.successes,
-        "activation_interval": _ends(fit.activation_interval),
-        **({"rate_interval": _ends(fit.rate_interval)} if known else {}),
-        **({"shape_interval": _ends(fit.shape_interval)} if known and fit.shape_interval is not None else {}),
-        **{key: float(value) for key, value in numbers if value is not None and np.isfinite(value)},
+        # Six digits are enough to judge by.
+        **{key: [float(f"{end:.6g}") for end in both] for key, both in ends.items() if both is not None},
+        **{key: float(value) for key, value in numbers.items() if value is not None and np.isfinite(value)},
         **({"warnings": list(fit.warnings)} if fit.warnings else {}),
     }
-
-
-def _ends(interval: tuple[float, float]) -> list[float]:
-    """Six digits are enough to judge by."""
-    return [float(f"{end:.6g}") for end in interval]

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from headgate.calibration.fitting import ArmFit, LawFit
+from headgate.calibration.fitting.choose import ArmFit
 from headgate.calibration.fitting.climb import Likelihood, climb, gradient, newton, polish
 from headgate.calibration.fitting.family import Family
+from headgate.calibration.fitting.fit import LawFit
 from headgate.calibration.fitting.points import Points, cells
 from headgate.calibration.replay import LEAST, Seen
 from headgate.calibration.tally import tally

@@ -7,44 +7,21 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
 
-from headgate.cli import calibration_tables
 from headgate.errors import InputError, ParameterError
 from headgate.extras import extra
 
 if TYPE_CHECKING:
-    from headgate.calibration.calibrate import Told
+    from headgate.calibration.calibration import Progress
+    from headgate.calibration.fitting.points import Times
     from headgate.calibration.log import Log
 
 _BUDGETS = 200
-
-
-class LogFormat(StrEnum):
-    """Logs that need no mapping."""
-
-    EDNET_KT3 = "ednet-kt3"
-    EDNET_PSEUDO = "ednet-pseudo"
-    CRITEO = "criteo"
-
-
-class TimesChoice(StrEnum):
-    """Which times the law is fitted to, where failures have one too."""
-
-    ALL = "all"
-    SUCCESSES = "successes"
-
-
-class Rank(StrEnum):
-    """What makes an arm one of the best."""
-
-    KS = "ks"
-    ROWS = "rows"
 
 
 def calibrate(
@@ -69,7 +46,8 @@ def calibrate(
     ] = None,
     limit: Annotated[float | None, typer.Option(help="A threshold above this is absurd: its row is not used.")] = None,
     log_format: Annotated[
-        LogFormat | None, typer.Option("--format", help="A log that is known and needs no columns.")
+        str | None,
+        typer.Option("--format", metavar="NAME", help="A log that is known and needs no columns, such as criteo."),
     ] = None,
     mapping: Annotated[
         Path | None, typer.Option(metavar="FILE.TOML", help="Columns and more in a file; options come first.")
@@ -79,13 +57,13 @@ def calibrate(
     ] = None,
     law: Annotated[str | None, typer.Option(metavar="NAME", help="The law of all arms; else each arm's best.")] = None,
     times: Annotated[
-        TimesChoice, typer.Option(help="Where failures show a time too: fit to all times, or to those of successes.")
-    ] = TimesChoice.ALL,
+        str, typer.Option(metavar="WHICH", help="Where failures show a time too, fit to that of: all, successes.")
+    ] = "all",
     trim: Annotated[
         str | None, typer.Option(metavar="LOW,HIGH", help="Keep thresholds within two quantiles: 0.025,0.975.")
     ] = None,
     select: Annotated[int | None, typer.Option(metavar="N", help="Keep only the N best arms.")] = None,
-    by: Annotated[Rank, typer.Option(help="Best by the smallest KS, or by the most rows.")] = Rank.KS,
+    by: Annotated[str, typer.Option(metavar="WHAT", help="Best by: ks, the smallest; rows, the most.")] = "ks",
     budget: Annotated[
         list[str] | None,
         typer.Option(
@@ -122,7 +100,8 @@ def calibrate(
 
     headgate solve DIR/problem.toml --budget 200
     """
-    from headgate.calibration.calibrate import calibrate as fit  # noqa: PLC0415  # not light, and --help does without
+    from headgate import calibration  # noqa: PLC0415  # not light, and --help does without
+    from headgate.cli import calibration_tables  # noqa: PLC0415  # not light
 
     if out is not None:
         extra("headgate.figures")  # matplotlib is looked for before the work, not after it
@@ -130,15 +109,15 @@ def calibrate(
     quantiles, budgets = read_trim(trim), read_budgets(budget)
     columns = {"arm": arm, "success": success, "threshold": threshold, "allocation": allocation, "units": units}
     more = {"round": round_column, "whole": True if whole else None, "where": read_where(where), "limit": limit}
-    with _progress() as told:
-        log = read(source, log_format, mapping, columns | more, engine, told)
-        found = fit(
-            log, law=law, times=times.value, trim=quantiles, select=select, by=by.value, budgets=budgets,
-            level=level, bootstrap=bootstrap, seed=seed, told=told,
+    with _progress() as progress:
+        log = read(source, log_format, mapping, columns | more, engine, progress)
+        found = calibration.calibrate(
+            log, law=law, times=cast("Times", times), trim=quantiles, select=select, by=by, budgets=budgets,
+            level=level, bootstrap=bootstrap, seed=seed, progress=progress,
         )  # fmt: skip
         page = None
         if out is not None:
-            told("drawing", 0, 1)
+            progress("drawing", 0, 1)
             page = found.write(out)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
@@ -162,37 +141,37 @@ def check_folder(out: Path) -> None:
 
 def read(
     source: str,
-    log_format: LogFormat | None,
+    log_format: str | None,
     mapping: Path | None,
     columns: dict[str, Any],
     engine: str | None,
-    told: Told,
+    progress: Progress,
 ) -> Log:
     """Read the log by its format, its mapping or the options."""
-    from headgate.calibration.reading import Mapping, read_log  # noqa: PLC0415  # not light
+    from headgate.calibration.reading import Columns, read_log  # noqa: PLC0415  # not light
 
     given = {key: value for key, value in columns.items() if value is not None}
     limit = given.get("limit")
-    how: Mapping | str
+    how: Columns | str
     if log_format is not None:
         known = sorted(set(given) - {"limit"})
         if known or mapping is not None:
             raise ParameterError(
                 f"--format {log_format} knows its columns: leave out --{known[0] if known else 'mapping'}"
             )
-        how = log_format.value
+        how = log_format
     elif mapping is not None:
-        how = Mapping.read(mapping, **given)
+        how = Columns.read(mapping, **given)
     else:
         missing = [f"--{name}" for name in ("arm", "success", "threshold") if name not in given]
         if missing:
             raise InputError(
                 f"say which columns matter: {', '.join(missing)} is missing (or give --format or --mapping)"
             )
-        how = Mapping.of(given)
+        how = Columns.of(given)
     return read_log(
         source, how, engine=engine, limit=limit if log_format is not None else None,
-        progress=lambda what: told(what, 0, 0),
+        progress=lambda what: progress(what, 0, 0),
     )  # fmt: skip
 
 
@@ -251,7 +230,7 @@ def read_where(given: list[str] | None) -> dict[str, str] | None:
 
 
 @contextmanager
-def _progress() -> Iterator[Told]:
+def _progress() -> Iterator[Progress]:
     """Show on a terminal what is being done; silence everywhere else."""
     if not sys.stderr.isatty():
         yield lambda *_: None
@@ -262,7 +241,7 @@ def _progress() -> Iterator[Told]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=None)
 
-        def told(what: str, done: int, total: int) -> None:
+        def show(what: str, done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total or None)
 
-        yield told
+        yield show

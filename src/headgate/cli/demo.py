@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from headgate.cli import terminal
-from headgate.datasets import ednet_quiz
 
 if TYPE_CHECKING:
     from headgate.experiments.part import Part
@@ -33,12 +30,12 @@ def demo(
 
     headgate demo --out demo
     """
-    from headgate.experiments.race import race  # noqa: PLC0415  # extras, and not light
+    from headgate.experiments.race import run_races  # noqa: PLC0415  # extras, and not light
 
     out.mkdir(parents=True, exist_ok=True)
     picture = _solve(out)
     console = Console(stderr=True)
-    parts = race(out, picture, quick=quick, say=lambda text: console.print(f"[dim]{text}[/dim]", highlight=False))
+    parts = run_races(out, picture, quick=quick, say=lambda text: console.print(f"[dim]{text}[/dim]", highlight=False))
     for part in parts:
         _show(part)
     typer.echo(f"\ntry next: headgate solve {out / 'quiz.toml'} --budget 300")
@@ -47,19 +44,20 @@ def demo(
 
 def _solve(out: Path) -> Path:
     """Solve the quiz at three budgets, and draw one of them."""
+    from headgate.datasets import ednet_quiz  # noqa: PLC0415  # not light
     from headgate.figures import draw_allocation  # noqa: PLC0415  # an extra, and not light
 
     quiz, console = ednet_quiz(), terminal.stdout()
     console.print("[bold]A quiz of 20 questions[/bold], with real response times (EdNet).")
     console.print("How many seconds should each get? The curves are S-shaped: too few are wasted.\n")
-    table = _table("budget", "questions tried", "best split", "even split", "gain", "gap")
+    table = terminal.table("budget", "questions tried", "best split", "even split", "gain", "gap")
     best = {budget: quiz.solve(budget) for budget in _BUDGETS}
     for budget, allocation in best.items():
         value = float(allocation.value)
-        even = float(quiz.expected_reward(np.full(quiz.arms, budget / quiz.arms)))
+        even = float(quiz.expected_reward([budget / quiz.arms] * quiz.arms))
         table.add_row(
             f"{budget:g} s",
-            f"{np.count_nonzero(allocation.x)} of {quiz.arms}",
+            f"{(allocation.x > 0.0).sum()} of {quiz.arms}",
             f"{value:.5f}",
             f"{even:.5f}",
             f"+{value / even - 1.0:.1%}",
@@ -75,17 +73,9 @@ def _solve(out: Path) -> Path:
 def _show(part: Part) -> None:
     """Print what each policy came to."""
     console, result = terminal.stdout(), part.outcome.results["race"]
-    table = _table("policy", "successes a round", "lost in all", "of the optimum")
+    table = terminal.table("policy", "successes a round", "lost in all", "of the optimum")
     for row in sorted(result.summary(), key=lambda row: row.regret):
         reward = f"{row.reward / part.config.rounds:.3f}"
         table.add_row(row.policy, reward, f"{row.regret:,.0f}", f"{row.share:.1%}")
     console.print(f"\n[bold]{part.experiment.title}[/bold]: {part.config.rounds:,} rounds, {part.config.runs} runs\n")
     console.print(table)
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column(first)
-    for heading in others:
-        table.add_column(heading, justify="right")
-    return table

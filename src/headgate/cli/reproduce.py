@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,22 +10,10 @@ import typer
 from rich.console import Console
 
 
-class Name(StrEnum):
-    """What can be reproduced."""
-
-    THEORY = "theory"
-    RA_ETC = "ra-etc"
-    NO_UCB = "no-ucb"
-    EDNET_FIT = "ednet-fit"
-    EDNET = "ednet"
-    CRITEO_FIT = "criteo-fit"
-    CRITEO = "criteo"
-    UNKNOWN_BUDGET = "unknown-budget"
-    ALL = "all"
-
-
 def reproduce(
-    names: Annotated[list[Name], typer.Argument(metavar="NAME...", help=f"{', '.join(Name)}.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Figures by name, such as theory or ednet; lemmas; or all.")
+    ],
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds and runs: 2 minutes instead of 30.")] = False,
     data: Annotated[
         Path | None,
@@ -51,19 +38,13 @@ def reproduce(
     """
     from headgate import experiments  # noqa: PLC0415  # not light, and --help does without
 
-    chosen = list(experiments.EXPERIMENTS) if Name.ALL in names else list(dict.fromkeys(name.value for name in names))
+    chosen = list(experiments.EXPERIMENTS if "all" in names else dict.fromkeys(names))
     console = Console(stderr=True, highlight=False, markup=False)
     try:
+        say = console.print if sys.stderr.isatty() else lambda _: None
         page = experiments.reproduce(
-            chosen,
-            out,
-            quick=quick,
-            data=data,
-            seed=seed,
-            workers=workers,
-            force=force,
-            say=console.print if sys.stderr.isatty() else lambda _: None,
-        )
+            chosen, out, quick=quick, data=data, seed=seed, workers=workers, force=force, say=say
+        )  # fmt: skip
     except KeyboardInterrupt:
         console.print(
             f"stopped; what is finished is in {out / 'index.html'}, the same command goes on from there", soft_wrap=True

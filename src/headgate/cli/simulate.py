@@ -5,37 +5,26 @@ from __future__ import annotations
 import json
 import math
 import re
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from headgate.cli import terminal
 from headgate.errors import ParameterError
-from headgate.laws import from_dict
-from headgate.policies import POLICIES, Policy
-from headgate.problem import load_problem
+from headgate.extras import extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from headgate.simulation import Result, Summary
+    from headgate.policies import Policy
+    from headgate.simulation import Result
 
 _LEVEL = 0.9
 _DEFAULT = ["thompson", "uniform"]
 _POURING = ["thompson", "mg-ucb"]
-
-
-class Backend(StrEnum):
-    """Where the workers are."""
-
-    LOKY = "loky"
-    DASK = "dask"
-    RAY = "ray"
 
 
 def simulate(
@@ -45,7 +34,7 @@ def simulate(
     runs: Annotated[int, typer.Option(help="How often it is played.")] = 15,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME[:OPTION=VALUE,...]", help=f"One of {', '.join(POLICIES)}; may be repeated."),
+        typer.Option(metavar="NAME[:OPTION=VALUE,...]", help="Who plays, such as ra-ucb:scale=1e-6; may be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     hidden: Annotated[bool, typer.Option("--hidden", help="Do not tell the budget: policies pour.")] = False,
@@ -55,7 +44,9 @@ def simulate(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in DIR.")] = False,
     workers: Annotated[int, typer.Option("--workers", "-j", help="Processes; -1: one per core.")] = -1,
-    backend: Annotated[Backend, typer.Option(help="Processes here, or on a cluster.")] = Backend.LOKY,
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="loky: processes here; dask or ray: a cluster.")
+    ] = "loky",
     address: Annotated[str | None, typer.Option(help="The cluster's address; without it, one here.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw regret by round: .png, .pdf, .svg.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every digit.")] = False,
@@ -71,6 +62,7 @@ def simulate(
     headgate simulate problem.toml --budget 40 --backend dask --address tcp://scheduler:8786
     """
     from headgate import simulation  # noqa: PLC0415  # not light, and --help does without
+    from headgate.problem import load_problem  # noqa: PLC0415  # not light
 
     problem = load_problem(problem_file)
     chosen = policy or (_POURING if hidden else _DEFAULT)
@@ -82,13 +74,11 @@ def simulate(
     if resume and out is None:
         raise ParameterError("--resume needs --out DIR, where the simulation was kept")
     if plot is not None:
-        from headgate.figures.style import suffix_of  # noqa: PLC0415  # an extra, and not light
-
-        suffix_of(plot)
+        extra("headgate.figures.style").suffix_of(plot)
     try:
         result = simulation.simulate(
             problem, lineup, budget=budget, rounds=rounds, runs=runs, seed=seed, hidden=hidden, step=step,
-            workers=workers, backend=backend.value, address=address, out=out, resume=resume,
+            workers=workers, backend=backend, address=address, out=out, resume=resume,
         )  # fmt: skip
     except KeyboardInterrupt:
         if out is not None:
@@ -97,7 +87,10 @@ def simulate(
     if plot is not None:
         draw_regret(result, plot)
     if as_json:
-        summaries = [{key: _finite(v) for key, v in s._asdict().items()} for s in result.summary(_LEVEL)]
+        summaries = [
+            {"policy": s.policy} | {key: terminal.finite(v) for key, v in s._asdict().items() if key != "policy"}
+            for s in result.summary(_LEVEL)
+        ]
         typer.echo(json.dumps({"summary": summaries, "level": _LEVEL, **result.metadata()}, indent=2, allow_nan=False))
         return
     show(result, rounds, runs)
@@ -113,6 +106,9 @@ def read_policy(text: str) -> tuple[str, tuple[type[Policy], dict[str, Any]]]:
     ('ra-ucb:scale=1e-6,estimator=corrected',
      (<class 'headgate.policies.ra_ucb.RAUCB'>, {'scale': 1e-06, 'estimator': 'corrected'}))
     """
+    from headgate.laws import from_dict  # noqa: PLC0415  # not light
+    from headgate.policies import POLICIES  # noqa: PLC0415  # not light
+
     name, _, rest = text.partition(":")
     if name not in POLICIES:
         raise ParameterError(f"unknown policy {name!r}: it must be one of {', '.join(POLICIES)}")
@@ -132,16 +128,12 @@ def read_policy(text: str) -> tuple[str, tuple[type[Policy], dict[str, Any]]]:
 
 def show(result: Result, rounds: int, runs: int) -> None:
     """Print the table of final regrets, the best first."""
-    table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column("policy", overflow="fold")
-    headings = ("regret", f"{_LEVEL:.0%} interval", "sd", "reward", "of optimum")
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = terminal.table("policy", "regret", f"{_LEVEL:.0%} interval", "sd", "reward", "of optimum")
     for s in sorted(result.summary(_LEVEL), key=lambda s: s.regret):
         table.add_row(
             Text(s.policy),
             f"{s.regret:,.1f}",
-            _interval(s),
+            "" if math.isnan(s.low) else f"{s.low:,.1f} to {s.high:,.1f}",
             "" if math.isnan(s.spread) else f"{s.spread:,.1f}",
             f"{s.reward:,.1f}",
             f"{s.share:.2%}",
@@ -153,15 +145,6 @@ def show(result: Result, rounds: int, runs: int) -> None:
         f"\n{rounds:,} rounds, mean of {runs} run{'s' * (runs != 1)}; regret is expected reward lost to the optimum. "
         f"{played / max(result.seconds, 1e-9):,.0f} rounds/s."
     )
-
-
-def _interval(s: Summary) -> str:
-    return "" if math.isnan(s.low) else f"{s.low:,.1f} to {s.high:,.1f}"
-
-
-def _finite(value: str | float) -> str | float | None:
-    """JSON has no NaN: the spread of a single run."""
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def draw_regret(result: Result, path: Path) -> Path:

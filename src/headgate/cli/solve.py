@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import numpy as np
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from headgate.cli import terminal
 from headgate.errors import BudgetError
-from headgate.problem import Problem, Reward, load_problem
+from headgate.extras import extra
 
 if TYPE_CHECKING:
     from headgate.oracle import Allocation
-
-
-class RewardChoice(StrEnum):
-    """What a round pays."""
-
-    SUM = "sum"
-    CASCADE = "cascade"
+    from headgate.problem import Problem, Reward
 
 
 def solve(
@@ -38,8 +29,8 @@ def solve(
         list[str] | None, typer.Option(metavar="ARM=AMOUNT", help="The most an arm gets; may be repeated.")
     ] = None,
     reward: Annotated[
-        RewardChoice, typer.Option(help="sum: the number of successes; cascade: 1 if any arm succeeds.")
-    ] = RewardChoice.SUM,
+        str, typer.Option(metavar="NAME", help="sum: the number of successes; cascade: 1 if any arm succeeds.")
+    ] = "sum",
     tol: Annotated[float, typer.Option(help="Stop when the gap is proved to be at most this.")] = 1e-9,
     max_nodes: Annotated[int, typer.Option(help="Stop after so many nodes of branch and bound.")] = 10_000,
     plot: Annotated[
@@ -57,17 +48,16 @@ def solve(
 
     headgate solve problem.toml --budget 40 --reward cascade --json
     """
+    from headgate.problem import load_problem  # noqa: PLC0415  # not light, and --help does without
+
     problem = load_problem(problem_file)
     if plot is not None:
-        from headgate.figures import draw_allocation  # noqa: PLC0415  # an extra, and not light
-        from headgate.figures.style import suffix_of  # noqa: PLC0415  # an extra
-
-        suffix_of(plot)
+        extra("headgate.figures.style").suffix_of(plot)
     least, most = limits(problem, "--lower", lower, 0.0), limits(problem, "--upper", upper, math.inf)
-    pays: Reward = "cascade" if reward is RewardChoice.CASCADE else "sum"
+    pays = cast("Reward", reward)  # which solving checks
     best = problem.solve(budget, lower=least, upper=most, reward=pays, tol=tol, max_nodes=max_nodes)
     if plot is not None:
-        draw_allocation(problem, best, plot, reward=pays)
+        extra("headgate.figures").draw_allocation(problem, best, plot, reward=pays)
     report = as_data(problem, best, budget, pays)
     if as_json:
         typer.echo(json.dumps(report, indent=2, allow_nan=False))
@@ -81,7 +71,7 @@ def limits(problem: Problem, option: str, given: list[str] | None, default: floa
     """Return the limits of all arms from `ARM=AMOUNT` texts; the default alone if there are none."""
     if not given:
         return default
-    amounts = np.full(problem.arms, default)
+    amounts = [default] * problem.arms
     for text in given:
         name, equals, amount = text.rpartition("=")
         try:
@@ -104,10 +94,10 @@ def as_data(problem: Problem, best: Allocation, budget: float, reward: Reward) -
         "value": float(best.value),
         "bound": float(best.bound),
         "gap": float(best.gap),
-        "price": _finite(float(best.price)),
+        "price": terminal.finite(float(best.price)),
         "nodes": int(best.nodes),
         "arms": [
-            {"name": name, "allocation": x, "success_probability": p, "marginal": _finite(slope)}
+            {"name": name, "allocation": x, "success_probability": p, "marginal": terminal.finite(slope)}
             for name, x, p, slope in zip(
                 problem.names, best.x.tolist(), success.tolist(), marginal.tolist(), strict=True
             )
@@ -115,19 +105,11 @@ def as_data(problem: Problem, best: Allocation, budget: float, reward: Reward) -
     }
 
 
-def _finite(number: float) -> float | None:
-    """JSON has no infinity: the marginal of a curve that starts vertically, at 0."""
-    return number if math.isfinite(number) else None
-
-
 def show(problem: Problem, report: dict[str, Any]) -> None:
     """Print the table of arms, and below it the value and its certificate."""
     places = terminal.decimals(report["budget"])
-    table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    table.add_column("arm", overflow="fold")
     units = f" ({problem.units})" if problem.units else ""
-    for heading in (f"allocation{units}", "success probability", "marginal"):
-        table.add_column(heading, justify="right")
+    table = terminal.table("arm", f"allocation{units}", "success probability", "marginal")
     for arm in report["arms"]:
         slope = arm["marginal"]
         table.add_row(

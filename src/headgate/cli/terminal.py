@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import math
+
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 
 def stdout() -> Console:
     """Return the console for results."""
     return Console(highlight=False)
+
+
+def table(first: str, *others: str) -> Table:
+    """Return an empty table: a column of texts, which may be broken, and columns of numbers."""
+    empty = Table(show_edge=False, pad_edge=False, header_style="bold")
+    empty.add_column(first, overflow="fold")
+    for heading in others:
+        empty.add_column(Text(heading), justify="right")
+    return empty
+
+
+def finite(number: float) -> float | None:
+    """Return the number, or None where JSON has none: NaN, or the infinite slope of a curve at 0."""
+    return number if math.isfinite(number) else None
 
 
 def decimals(amount: float) -> int:

@@ -7,7 +7,6 @@ from importlib import import_module
 from pkgutil import iter_modules
 from time import perf_counter
 
-import numpy as np
 import typer
 
 from headgate import kernels
@@ -21,6 +20,8 @@ def warm() -> None:
     process with the same versions of Python, NumPy and Numba on the same kind of processor. Takes about a minute; less
     where some of it is there already. The status is 2 if no folder can be written.
     """
+    import numpy as np  # noqa: PLC0415  # --help does without
+
     from headgate.kernels.cache import kept  # noqa: PLC0415  # imports Numba
 
     logging.getLogger("headgate").setLevel(logging.ERROR)  # the lines below say what is being compiled

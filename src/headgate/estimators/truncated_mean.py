@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from scipy.interpolate import BSpline, make_interp_spline
 
 from headgate.estimators.maximum import whole_arms
 from headgate.evidence import Evidence
 from headgate.laws import Floats, Law, ScaleLaw
 from headgate.laws.roots import bracketed_root
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
 
 _REACH = 12.0  # the table holds log(rate * upper) from -12 to 12: evidence tells no smaller thresholds apart
 _FINEST = 256  # points to the unit of log rate
@@ -36,6 +38,8 @@ class MeanTable:
     @classmethod
     def of(cls, law: Law, upper: float) -> Self:
         """Tabulate, as finely as it takes for a quintic through the points to be right between them."""
+        from scipy.interpolate import make_interp_spline  # noqa: PLC0415  # not light, and few policies need it
+
         size, fineness = np.log(upper), 16
         while True:
             log_rates = np.linspace(-_REACH - size, _REACH - size, 2 * int(_REACH) * fineness + 1)

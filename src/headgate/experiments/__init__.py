@@ -1,6 +1,9 @@
-"""The paper's experiments: every figure, the unknown-budget one that it lacks, and an honest report of its claims."""
+"""The paper's experiments: every figure, the unknown-budget one that it lacks, and an honest report of its claims.
+
+They need matplotlib, the extra `plot`; real logs need ibis, the extra `logs`.
+"""
 
 from headgate.experiments.part import Part
-from headgate.experiments.reproduce import EXPERIMENTS, reproduce
+from headgate.experiments.reproduction import EXPERIMENTS, reproduce
 
 __all__ = ["EXPERIMENTS", "Part", "reproduce"]

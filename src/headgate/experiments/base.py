@@ -38,15 +38,8 @@ class Setting:
 
     def simulate(self, key: str, problem: Any, policies: Mapping[str, Any], **options: Any) -> Result:
         """Simulate, keeping what is finished in a folder of that name, so that an interrupted run goes on."""
-        return simulate(
-            problem,
-            policies,
-            seed=self.seed,
-            workers=self.workers,
-            out=self.folder / key,
-            resume=True,
-            **options,
-        )
+        options |= {"seed": self.seed, "workers": self.workers, "out": self.folder / key, "resume": True}
+        return simulate(problem, policies, **options)
 
     def file(self, *names: str) -> Path | None:
         """Return the first of these files that the data folder has."""
@@ -66,19 +59,19 @@ class Experiment(Generic[C]):
     """What it answers in the paper."""
     full: C
     """The paper's setting."""
-    quick: C
-    """The same with fewer rounds or runs."""
     run: Callable[[C, Setting], Outcome]
     draw: Callable[[C, Outcome, Figure], None] | None
     """None for an experiment of numbers only."""
     caption: Callable[[C, Outcome], str]
+    quick: C | None = None
+    """The same with fewer rounds or runs; without it, the same."""
     size: tuple[float, float] = (8.0, 5.0)
     inputs: tuple[str, ...] = ()
     """Files of the data folder that change its numbers."""
 
     def config(self, *, quick: bool) -> C:
         """Return the configuration to run."""
-        return self.quick if quick else self.full
+        return self.quick if quick and self.quick is not None else self.full
 
 
 def plain(config: Any) -> dict[str, Any]:

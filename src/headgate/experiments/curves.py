@@ -8,35 +8,38 @@ import numpy as np
 
 from headgate import theory
 from headgate.experiments import lineup
+from headgate.figures import regret, style
+from headgate.figures.regret import Curve, draw_curves
 from headgate.simulation import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from headgate.figures.regret import Curve
-
 _HIDDEN = {lineup.WIDER}  # in the table only
+_LOOKS: dict[str, dict[str, Any]] = {
+    lineup.WRITTEN: {"color": style.VERMILLION},
+    lineup.SCALED: {"color": style.ORANGE, "width": 2.0},
+    lineup.ETC: {"color": regret.PURPLE},
+    lineup.GREEDY: {"color": regret.OLIVE},
+    lineup.CUCB: {"color": regret.SKY},
+    lineup.MARA: {"color": style.GREEN},
+    lineup.EVEN: {"color": style.QUIET},
+    lineup.THOMPSON: {"color": style.BLUE, "width": 2.4},
+}
 
 
 def of_result(result: Result, measure: str = "regret") -> list[Curve]:
     """Return mean and standard deviation over runs for each policy that figures show."""
-    from headgate.figures.regret import Curve  # noqa: PLC0415  # an extra, and not light
-
-    found = []
-    for policy in result.policies:
-        if policy not in _HIDDEN:
-            values: NDArray[np.float64] = getattr(result, measure)[policy]
-            looks = _looks(policy)
-            found.append(Curve(policy, result.rounds, values.mean(axis=0), values.std(axis=0), **looks))
-    return found
+    values = {name: runs for name, runs in getattr(result, measure).items() if name not in _HIDDEN}
+    return [
+        Curve(name, result.rounds, runs.mean(axis=0), runs.std(axis=0), **_LOOKS.get(name, {}))
+        for name, runs in values.items()
+    ]
 
 
 def references(rounds: NDArray[np.int64], arms: int, limit: float | None) -> list[Curve]:
     """Return the lower bound, from T = K on, and the information limit if there is one."""
-    from headgate.figures import style  # noqa: PLC0415  # as above
-    from headgate.figures.regret import Curve  # noqa: PLC0415  # as above
-
     enough = rounds[rounds >= arms]
     lines = []
     if enough.size:
@@ -50,8 +53,6 @@ def references(rounds: NDArray[np.int64], arms: int, limit: float | None) -> lis
 
 def draw(axes: Axes, lines: list[Curve], **options: Any) -> None:
     """Draw curves with limits that leave out the first rounds' noise."""
-    from headgate.figures.regret import draw_curves  # noqa: PLC0415  # as above
-
     if options.get("log", True) and "limits" not in options:
         top = max(float((c.mean if c.spread is None else c.mean + c.spread).max()) for c in lines)
         options["limits"] = (
@@ -59,19 +60,3 @@ def draw(axes: Axes, lines: list[Curve], **options: Any) -> None:
             options.pop("room", 2.0) * top,
         )
     draw_curves(axes, lines, **options)
-
-
-def _looks(policy: str) -> dict[str, Any]:
-    from headgate.figures import regret, style  # noqa: PLC0415  # as above
-
-    looks: dict[str, dict[str, Any]] = {
-        lineup.WRITTEN: {"color": style.VERMILLION},
-        lineup.SCALED: {"color": style.ORANGE, "width": 2.0},
-        lineup.ETC: {"color": regret.PURPLE},
-        lineup.GREEDY: {"color": regret.OLIVE},
-        lineup.CUCB: {"color": regret.SKY},
-        lineup.MARA: {"color": style.GREEN},
-        lineup.EVEN: {"color": style.QUIET},
-        lineup.THOMPSON: {"color": style.BLUE, "width": 2.4},
-    }
-    return looks.get(policy, {"color": style.INK})

@@ -12,7 +12,7 @@ from headgate.experiments import curves, lineup
 from headgate.experiments.base import Experiment, Outcome, Setting
 from headgate.experiments.part import Part
 from headgate.experiments.report.page import write_demo_page
-from headgate.experiments.reproduce import finish
+from headgate.experiments.reproduction import finish
 from headgate.problem import Problem
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 class Config:
     """How much, how long, how often, and who plays."""
 
-    arms: int
     budget: float
     rounds: int
     runs: int
@@ -33,23 +32,18 @@ class Config:
 
 def _run(problem: Problem) -> Callable[[Config, Setting], Outcome]:
     def run(config: Config, setting: Setting) -> Outcome:
-        result = setting.simulate(
-            "race",
-            problem,
-            lineup.entrants(*config.policies),
-            budget=config.budget,
-            rounds=config.rounds,
-            runs=config.runs,
-        )
+        size = {"rounds": config.rounds, "runs": config.runs}
+        policies = lineup.entrants(*config.policies)
+        result = setting.simulate("race", problem, policies, budget=config.budget, **size)
         limit = float(theory.information_limit(problem, config.budget))
-        return Outcome("simulated", {"race": result}, {"information_limit": limit})
+        return Outcome("simulated", {"race": result}, {"information_limit": limit, "arms": problem.arms})
 
     return run
 
 
-def _draw(config: Config, outcome: Outcome, figure: Figure) -> None:
-    result, limit = outcome.results["race"], float(outcome.numbers["information_limit"])
-    lines = curves.of_result(result) + curves.references(result.rounds, config.arms, limit)
+def _draw(config: Config, outcome: Outcome, figure: Figure) -> None:  # noqa: ARG001  # every experiment's
+    result, numbers = outcome.results["race"], outcome.numbers
+    lines = curves.of_result(result) + curves.references(result.rounds, numbers["arms"], numbers["information_limit"])
     curves.draw(figure.subplots(), lines, inches=3.9)
 
 
@@ -61,36 +55,22 @@ def _caption(config: Config, outcome: Outcome) -> str:
     )
 
 
-def race(out: Path, quiz: Path, *, quick: bool = False, say: Callable[[str], None] = lambda _: None) -> list[Part]:
+def run_races(out: Path, quiz: Path, *, quick: bool = False, say: Callable[[str], None] = lambda _: None) -> list[Part]:
     """Run both races into a folder and write its `index.html`, with the picture `quiz` of the solved problem."""
-    parts = []
-    for experiment in (QUIZ, PAPER):
-        folder = out / experiment.name
-        finish(experiment, Setting(folder), experiment.title, quick, force=False, say=say)
-        part = Part.load(experiment, folder)
-        if part is not None:
-            parts.append(part)
+    parts = [finish(race, Setting(out / race.name), race.title, quick, force=False, say=say) for race in RACES]
     write_demo_page(out, parts, quiz)
     return parts
 
 
-QUIZ = Experiment(
-    name="quiz",
-    title="A quiz: 20 real questions, 695 seconds, 1,000 students",
-    paper="EdNet-KT3, S-shaped response times",
-    full=Config(arms=20, budget=694.86, rounds=1000, runs=5),
-    quick=Config(arms=20, budget=694.86, rounds=60, runs=2),
-    run=_run(datasets.ednet_quiz()),
-    draw=_draw,
-    caption=_caption,
-)
-PAPER = Experiment(
-    name="paper",
-    title="The paper's problem: 10 exponential arms, a budget of 40",
-    paper="The instance saved with the paper's code",
-    full=Config(arms=10, budget=40.0, rounds=10_000, runs=5),
-    quick=Config(arms=10, budget=40.0, rounds=150, runs=2),
-    run=_run(datasets.saved_instance()),
-    draw=_draw,
-    caption=_caption,
-)
+RACES = (
+    Experiment(
+        "quiz", "A quiz: 20 real questions, 695 seconds, 1,000 students", "EdNet-KT3, S-shaped response times",
+        Config(694.86, rounds=1000, runs=5), _run(datasets.ednet_quiz()), _draw, _caption,
+        quick=Config(694.86, rounds=60, runs=2),
+    ),
+    Experiment(
+        "paper", "The paper's problem: 10 exponential arms, a budget of 40", "The instance saved with the paper's code",
+        Config(40.0, rounds=10_000, runs=5), _run(datasets.saved_instance()), _draw, _caption,
+        quick=Config(40.0, rounds=150, runs=2),
+    ),
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""How well a law fits: densities, distribution functions and quantiles against the data."""
+"""A law by itself, and a law of whole numbers against the data."""
 
 from __future__ import annotations
 
@@ -15,46 +15,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def draw_density(axes: Axes, grid: Floats, density: Floats, histogram: tuple[Floats, Floats] | None) -> None:
-    """Draw a density over a histogram (edges, heights), if there is one."""
-    if histogram is not None:
-        edges, heights = histogram
-        axes.stairs(heights, edges, fill=True, color=style.FAINT, label="data")
-    axes.plot(grid, density, color=style.BLUE, linewidth=1.8, label="fitted law")
+def draw_curve(axes: Axes, grid: Floats, curve: Floats, title: str) -> None:
+    """Draw a law's density or distribution function alone, where there are no data to compare it with."""
+    axes.plot(grid, curve, color=style.BLUE, linewidth=1.8, label="fitted law")
     axes.set_xlim(0.0, float(grid[-1]))
     axes.set_ylim(bottom=0.0)
-    axes.set_ylabel("density")
-    axes.set_title("Density")
-    axes.legend(loc="upper right")
-
-
-def draw_distribution(axes: Axes, grid: Floats, curve: Floats, data: tuple[Floats, Floats] | None) -> None:
-    """Draw a distribution function over the empirical one (values, levels), if there is one."""
-    if data is not None:
-        axes.step(*data, where="post", color=style.QUIET, linewidth=2.6, alpha=0.6, label="data")
-    axes.plot(grid, curve, color=style.BLUE, linewidth=1.6, label="fitted law")
-    axes.set_xlim(0.0, float(grid[-1]))
-    axes.set_ylim(0.0, 1.02)
-    axes.set_ylabel("probability")
-    axes.set_title("Distribution function")
-    axes.legend(loc="lower right")
-
-
-def draw_quantiles(axes: Axes, theory: Floats, data: Floats | None, units: str) -> None:
-    """Draw the quantiles of the data against the law's; on the diagonal they agree."""
-    top = float(theory.max()) * 1.05
-    axes.plot([0.0, top], [0.0, top], color=style.QUIET, linewidth=1.0, zorder=1)
-    if data is not None:
-        axes.plot(theory, data, "o", color=style.BLUE, markersize=3.2, markeredgewidth=0.0, zorder=2)
-        top = max(top, float(data.max()) * 1.05)
-    else:
-        note, plain = "needs the answers:\n--data DIR", {"facecolor": "white", "edgecolor": "none"}
-        axes.text(0.5, 0.5, note, ha="center", va="center", transform=axes.transAxes, color=style.QUIET, bbox=plain)
-    axes.set_xlim(0.0, top)
-    axes.set_ylim(0.0, top)
-    axes.set_xlabel(f"quantile of the law ({units})")
-    axes.set_ylabel(f"quantile of the data ({units})")
-    axes.set_title("Quantiles")
+    axes.set_title(title)
+    axes.legend(loc="best")
 
 
 def draw_counts(axes: Axes, counts: Floats, probability: Floats, title: str, source: str) -> None:

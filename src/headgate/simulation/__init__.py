@@ -3,7 +3,7 @@
 from headgate.simulation.environment import Draws, Environment, Replay
 from headgate.simulation.play import Curves
 from headgate.simulation.result import Result, Summary
-from headgate.simulation.simulate import simulate
+from headgate.simulation.simulator import simulate
 from headgate.simulation.spread import BACKENDS, WorkerLostError
 
 __all__ = [

@@ -73,7 +73,7 @@ class Draws:
 
     @property
     def max_budget(self) -> None:
-        """None: as above."""
+        """None: nor about the largest one."""
 
     def describe(self) -> dict[str, Any]:
         """Return the problem's numbers, or the name of the function that draws it."""

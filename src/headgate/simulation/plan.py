@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, Self, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
 from headgate.errors import ParameterError
-from headgate.oracle import REWARDS
-from headgate.problem import Problem
+from headgate.problem import Problem, Reward
 from headgate.simulation.budgets import Budget, Budgets
 from headgate.simulation.environment import Draws, Environment
 from headgate.simulation.lineup import Contender, Entrant, contenders
@@ -52,7 +51,7 @@ class Plan:
     """The policies that are not told the budget."""
     step: float | None
     """How they pour."""
-    reward: str
+    reward: Reward
     chunk: int
 
     @classmethod
@@ -68,7 +67,7 @@ class Plan:
         max_budget: float | None,
         hidden: bool | Collection[str],
         step: float | None,
-        reward: str,
+        reward: Reward,
         checkpoints: int | ArrayLike,
         chunk: int | None,
     ) -> Self:
@@ -79,6 +78,7 @@ class Plan:
         for name, value, least in (("rounds", rounds, 1), ("runs", runs, 1), ("seed", seed, 0)):
             checks.whole(name, value, least=least)
         size = default_chunk(runs) if chunk is None else checks.whole("chunk", chunk)
+        checks.choice("reward", reward, get_args(Reward))
         lineup = contenders(policies)
         names = {contender.name for contender in lineup}
         unseen = (names if hidden else ()) if isinstance(hidden, bool) else hidden
@@ -94,7 +94,7 @@ class Plan:
             _checkpoints(checkpoints, rounds),
             frozenset(unseen),
             step,
-            checks.choice("reward", reward, REWARDS),
+            reward,
             size,
         )
         first = environment.problem(seed, 0)

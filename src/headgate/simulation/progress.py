@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -25,40 +25,24 @@ class Counters:
 
     def add(self, unit: int, rounds: int) -> None:
         """Count rounds of a unit; workers elsewhere do not see the file, and their units count when finished."""
+        self._change(unit, lambda before: before + rounds)
+
+    def set(self, unit: int, rounds: int) -> None:
+        """Say how far a unit is: 0 when it begins, perhaps not for the first time, and all rounds when finished."""
+        self._change(unit, lambda _: rounds)
+
+    def _change(self, unit: int, change: Callable[[int], int]) -> None:
         if self.path is not None:
-            try:
+            with suppress(OSError):
                 counters = np.memmap(self.path, dtype=np.int64, mode="r+")
-            except OSError:
-                return
-            counters[unit] += rounds
-
-    def begin(self, unit: int) -> None:
-        """Start a unit from 0, perhaps not for the first time."""
-        if self.path is not None:
-            try:
-                counters = np.memmap(self.path, dtype=np.int64, mode="r+")
-            except OSError:
-                return
-            counters[unit] = 0
-
-
-class Bar:
-    """What the simulation tells about its units."""
-
-    def __init__(self, counters: Counters) -> None:
-        self.counters = counters
-
-    def done(self, unit: int, rounds: int) -> None:
-        """Count a unit as finished."""
-        if self.counters.path is not None:
-            np.memmap(self.counters.path, dtype=np.int64, mode="r+")[unit] = rounds
+                counters[unit] = change(int(counters[unit]))
 
 
 @contextmanager
-def progress(units: int, rounds: int, *, shown: bool | None) -> Iterator[Bar]:
+def progress(units: int, rounds: int, *, shown: bool | None) -> Iterator[Counters]:
     """Show a bar for `rounds` rounds in all; by default if stderr is a terminal."""
     if not (sys.stderr.isatty() if shown is None else shown):
-        yield Bar(Counters())
+        yield Counters()
         return
     from rich.console import Console  # noqa: PLC0415  # only people need it
     from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415  # rich
@@ -85,7 +69,7 @@ def progress(units: int, rounds: int, *, shown: bool | None) -> Iterator[Bar]:
         watcher = threading.Thread(target=look, daemon=True)
         watcher.start()
         try:
-            yield Bar(Counters(str(path)))
+            yield Counters(str(path))
         finally:
             stop.set()
             watcher.join()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from headgate.calibration.fitting.choose import ArmFit
@@ -14,12 +15,12 @@ from headgate.calibration.log import Log, Rows
 from headgate.calibration.tally import tally
 from headgate.laws import Floats
 
-FEW = 30
+FEW = 30  # successes below which intervals are wide
 _RARE = 1e-3  # how improbable a difference must be before it is called one
 _SLIGHT = 0.03  # differences of medians below this share are not worth a warning
 _FAR = 0.05  # a distance of distribution functions that matters
-_BEYOND = 0.9
-_ABSURD = 20.0
+_BEYOND = 0.9  # a share of the thresholds reached from which on little is left to guess
+_ABSURD = 20.0  # times the 97.5% quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Speed:
         return self.p_value < _RARE and abs(self.ratio - 1.0) > _SLIGHT
 
 
-def speed(threshold: Floats, success: np.typing.NDArray[np.bool_], count: Floats) -> Speed | None:
+def speed(threshold: Floats, success: NDArray[np.bool_], count: Floats) -> Speed | None:
     """Compare the thresholds of successes and failures; None if either has none."""
     won, lost = count * success, count * ~success
     if not won.any() or not lost.any():
@@ -61,66 +62,132 @@ def speed(threshold: Floats, success: np.typing.NDArray[np.bool_], count: Floats
     return Speed(medians[0], medians[1], wins / (n * m), float(2.0 * special.ndtr(-abs(z))))
 
 
-def speed_of(log: Log, arm: int) -> Speed | None:
-    """The same of an arm of a log; None if failures show no threshold."""
-    if log.kind != "observed":
-        return None
-    own = log.rows.arm == arm
-    return speed(log.rows.threshold[own], log.rows.success[own], log.rows.count[own].astype(np.float64))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Arm:
+    """An arm, as a caution looks at it."""
+
+    fit: ArmFit
+    log: Log
+    rows: Rows
+    """The arm's own."""
+    units: str
+    """Of amounts, after a space; empty if not known."""
+
+    @property
+    def shown(self) -> NDArray[np.bool_]:
+        """The rows whose threshold the law was fitted to."""
+        return np.isfinite(self.rows.threshold) & (self.rows.success | (self.fit.basis == "all"))
 
 
 def cautions(fit: ArmFit, log: Log, arm: int) -> tuple[str, ...]:
     """Return what is doubtful about an arm, the gravest first."""
-    units = f" {log.units}" if log.units else ""
-    own = log.rows.arm == arm
-    rows = Rows(*(getattr(log.rows, name)[own] for name in ("arm", "allocation", "success", "threshold", "count")))
-    said: list[str] = []
-    if fit.successes == 0:
-        said.append(f"no success in {fit.rows:,} rows: taken as never active")
-    elif fit.successes < FEW:
-        said.append(f"only {fit.successes} success{'es' * (fit.successes != 1)}: the intervals are wide")
-    if fit.successes and not fit.identified:
-        said.append("activation and rate are not told apart: allocations were too small, or too few succeeded")
-    found = speed_of(log, arm)
-    if found is not None and found.matters:
-        said.append(
-            f"activation and speed are not independent: successes are {'faster' if found.ratio < 1.0 else 'slower'} "
-            f"(median {found.median_success:.3g}{units} against {found.median_failure:.3g}{units})"
-        )
-    if fit.goodness.distance > _FAR and fit.goodness.p_value < 0.01:
-        said.append(
-            f"poor fit: the best law is {fit.goodness.distance:.2f} away from the data"
-            if len(fit.aic) > 1
-            else f"poor fit: the law is {fit.goodness.distance:.2f} away from the data"
-        )
-    if fit.at_boundary:
-        said.append(
-            f"the {fit.law.name} law's shape ran to the end of its range, {fit.shape:.3g}: another law is meant"
-        )
-    if fit.basis == "censored" and fit.successes:
-        said += _allocations(fit, rows, units)
-    said += _absurd(rows, fit, units)
-    said += _rounded(rows, fit, units) if not (log.whole or log.rows.resolution) else []
-    zeros = int(rows.count[(rows.threshold == 0.0) & (rows.success | (fit.basis == "all"))].sum())
-    if zeros:
-        said.append(
-            f"{zeros:,} threshold{'s are' if zeros != 1 else ' is'} 0, which no law allows: taken as half of the "
-            "smallest above 0"
-        )
-    return tuple(said)
+    case = _Arm(fit, log, log.rows.only(log.rows.arm == arm), f" {log.units}" if log.units else "")
+    return tuple(text for caution in _CAUTIONS if (text := caution(case)) is not None)
 
 
-def _rounded(rows: Rows, fit: ArmFit, units: str) -> list[str]:
+def _few(arm: _Arm) -> str | None:
+    won = arm.fit.successes
+    if won == 0:
+        return f"no success in {arm.fit.rows:,} rows: taken as never active"
+    return f"only {won} success{'es' * (won != 1)}: the intervals are wide" if won < FEW else None
+
+
+def _not_identified(arm: _Arm) -> str | None:
+    if arm.fit.identified or not arm.fit.successes:
+        return None
+    return "activation and rate are not told apart: allocations were too small, or too few succeeded"
+
+
+def _dependent(arm: _Arm) -> str | None:
+    """Successes and failures that differ in speed, where both show a threshold."""
+    rows = arm.rows
+    if arm.log.kind != "observed":
+        return None
+    found = speed(rows.threshold, rows.success, rows.count.astype(np.float64))
+    if found is None or not found.matters:
+        return None
+    return (
+        f"activation and speed are not independent: successes are {'faster' if found.ratio < 1.0 else 'slower'} "
+        f"(median {found.median_success:.3g}{arm.units} against {found.median_failure:.3g}{arm.units})"
+    )
+
+
+def _poor(arm: _Arm) -> str | None:
+    far = arm.fit.goodness.distance
+    if not (far > _FAR and arm.fit.goodness.p_value < 0.01):
+        return None
+    return f"poor fit: the {'best ' * (len(arm.fit.aic) > 1)}law is {far:.2f} away from the data"
+
+
+def _boundary(arm: _Arm) -> str | None:
+    if not arm.fit.at_boundary:
+        return None
+    return f"the {arm.fit.law.name} law's shape ran to the end of its range, {arm.fit.shape:.3g}: another law is meant"
+
+
+def _small_allocations(arm: _Arm) -> str | None:
+    """Failures that were cut off before the law has shown most of its thresholds."""
+    fit, finite = arm.fit, np.isfinite(arm.rows.allocation)
+    if fit.basis != "censored" or not fit.successes or not finite.any():
+        return None
+    given, count = arm.rows.allocation[finite], arm.rows.count[finite].astype(np.float64)
+    most = float(given.max())
+    reach = float(fit.law.cdf(most, fit.rate))
+    if reach >= _BEYOND:
+        return None
+    low, high = quantiles(given, count, (0.05, 0.95))
+    if high <= 1.02 * low:
+        return (
+            f"allocations hardly vary ({low:.4g}{arm.units}) and reach only {reach:.0%} of the law's thresholds: p, "
+            "and what more would bring, are the law's guess"
+        )
+    return (
+        f"the largest allocation, {most:.4g}{arm.units}, reaches only {reach:.0%} of the law's thresholds: what more "
+        "would bring is the law's guess"
+    )
+
+
+def _absurd(arm: _Arm) -> str | None:
+    shown = arm.shown
+    if arm.fit.basis == "censored" or not shown.any() or arm.fit.kept[1] < np.inf:  # trimmed already
+        return None
+    value = arm.rows.threshold[shown]
+    usual, most = float(quantiles(value, arm.rows.count[shown].astype(np.float64), (0.975,))[0]), float(value.max())
+    if most <= _ABSURD * usual:
+        return None
+    return (
+        f"absurd values: the largest, {most:,.0f}{arm.units}, is {most / usual:.0f} times the 97.5% quantile; "
+        "try --trim"
+    )
+
+
+def _rounded(arm: _Arm) -> str | None:
     """A poor fit that may be due to rounding: rounded to the nearest would do no harm, up or down does."""
-    if fit.fit is None or not fit.goodness.p_value < 0.01 or not tied(fit.points):
-        return []
-    grid = grid_of(rows.threshold[(rows.threshold > 0.0) & (rows.success | (fit.basis == "all"))])
-    if grid is None:
-        return []
-    return [
-        f"times look rounded to multiples of {grid:g}{units}, perhaps up or down: the p-value is of the rounding too; "
-        "counts need --whole"
-    ]
+    fit = arm.fit
+    if arm.log.whole or arm.log.rows.resolution or fit.fit is None:
+        return None
+    grid = grid_of(arm.rows.threshold[arm.shown & (arm.rows.threshold > 0.0)])
+    if grid is None or not fit.goodness.p_value < 0.01 or not tied(fit.points):
+        return None
+    return (
+        f"times look rounded to multiples of {grid:g}{arm.units}, perhaps up or down: the p-value is of the rounding "
+        "too; counts need --whole"
+    )
+
+
+def _zeros(arm: _Arm) -> str | None:
+    zeros = int(arm.rows.count[arm.shown & (arm.rows.threshold == 0.0)].sum())
+    if not zeros:
+        return None
+    return (
+        f"{zeros:,} threshold{'s are' if zeros != 1 else ' is'} 0, which no law allows: taken as half of the smallest "
+        "above 0"
+    )
+
+
+_CAUTIONS = (
+    _few, _not_identified, _dependent, _poor, _boundary, _small_allocations, _absurd, _rounded, _zeros,
+)  # fmt: skip
 
 
 def grid_of(values: Floats) -> float | None:
@@ -139,36 +206,3 @@ def grid_of(values: Floats) -> float | None:
         if np.all(np.abs(share - np.round(share)) < 1e-6 + 1e-9 * share) and unit <= top * (1.0 + 1e-9):
             return unit
     return None
-
-
-def _allocations(fit: ArmFit, rows: Rows, units: str) -> list[str]:
-    finite = np.isfinite(rows.allocation)
-    if not finite.any():
-        return []
-    most = float(rows.allocation[finite].max())
-    reach = float(fit.law.cdf(most, fit.rate))
-    low, high = quantiles(rows.allocation[finite], rows.count[finite].astype(np.float64), (0.05, 0.95))
-    if reach >= _BEYOND:
-        return []
-    if high <= 1.02 * low:
-        return [
-            f"allocations hardly vary ({low:.4g}{units}) and reach only {reach:.0%} of the law's thresholds: p, and "
-            "what more would bring, are the law's guess"
-        ]
-    return [
-        f"the largest allocation, {most:.4g}{units}, reaches only {reach:.0%} of the law's thresholds: what more would "
-        "bring is the law's guess"
-    ]
-
-
-def _absurd(rows: Rows, fit: ArmFit, units: str) -> list[str]:
-    shown = np.isfinite(rows.threshold) & (rows.success | (fit.basis == "all"))
-    if not shown.any() or fit.kept[1] < np.inf:  # trimmed already
-        return []
-    value, count = rows.threshold[shown], rows.count[shown].astype(np.float64)
-    usual, most = float(quantiles(value, count, (0.975,))[0]), float(value.max())
-    if most <= _ABSURD * usual or fit.basis == "censored":
-        return []
-    return [
-        f"absurd values: the largest, {most:,.0f}{units}, is {most / usual:.0f} times the 97.5% quantile; try --trim"
-    ]

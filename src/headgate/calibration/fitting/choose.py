@@ -78,12 +78,12 @@ def fit_arms(
     laws: Sequence[str] | None = None,
     whole: bool = False,
     level: float = 0.9,
-    told: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> list[ArmFit]:
     """Fit every arm with `law`, or with that of `laws` (by default all) with the smallest AIC.
 
-    A law whose shape ran to the end of its range is not at a maximum and is chosen only if none is. `told` is called
-    with the number of arms finished.
+    A law whose shape ran to the end of its range is not at a maximum and is chosen only if none is. `progress` is
+    called with the number of arms finished.
     """
     wanted = (law,) if law is not None else tuple(laws or candidates(whole=whole))
     wanted = checked(wanted, whole=whole)
@@ -93,7 +93,7 @@ def fit_arms(
     for start in range(0, points.arms, size):
         arms = np.arange(start, min(start + size, points.arms))
         found += _block(points.only(arms), [names[arm] for arm in arms], wanted, level)
-        told(len(found))
+        progress(len(found))
     return found
 
 

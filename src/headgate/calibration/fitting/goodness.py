@@ -44,12 +44,12 @@ class Goodness:
         return self.distance
 
 
-def log_open(found: LawFit, points: Points, theta: Floats, x: Floats) -> Floats:
+def log_open(law_fit: LawFit, points: Points, theta: Floats, x: Floats) -> Floats:
     """Log of the share of rows that have not succeeded within x, by the fitted curve of a single arm.
 
     1 - p G(x) for a cure model; else the law's survival, given that the threshold is within the quantiles kept.
     """
-    law, rate = found.family.law(theta), np.exp(theta[..., 0])
+    law, rate = law_fit.family.law(theta), np.exp(theta[..., 0])
     with np.errstate(all="ignore"):
         log_sf = law.log_sf(x, rate)
         if points.cure:
@@ -61,22 +61,22 @@ def log_open(found: LawFit, points: Points, theta: Floats, x: Floats) -> Floats:
         return np.asarray(np.minimum(left - log_inside(law, rate, points.low, points.high), 0.0))
 
 
-def goodness(found: LawFit, points: Points, curve: KaplanMeier | None = None) -> Goodness:
+def goodness(law_fit: LawFit, points: Points, curve: KaplanMeier | None = None) -> Goodness:
     """Judge the fit of a single arm, its points as they are in the log."""
     if not points.seen.shape[0]:
         return Goodness(np.nan, np.nan, np.nan, 0)
     curve = kaplan_meier(points) if curve is None else curve
     before = np.concatenate([[0.0], curve.reached[:-1]])
-    if found.law.integer:
-        apart = np.abs(curve.reached - _reached(found, points, curve.amounts))
+    if law_fit.law.integer:
+        apart = np.abs(curve.reached - _reached(law_fit, points, curve.amounts))
     else:
         below, above = _around(curve.amounts, tied=tied(points))
         apart = np.maximum(
-            np.abs(curve.reached - _reached(found, points, above)), np.abs(before - _reached(found, points, below))
+            np.abs(curve.reached - _reached(law_fit, points, above)), np.abs(before - _reached(law_fit, points, below))
         )
     if points.cure:  # the last few rows at risk move the curve by chance
         apart = apart[curve.at_risk >= min(_AT_RISK, float(curve.at_risk.max()))]
-    statistic, freedom = _hjort(found, points)
+    statistic, freedom = _hjort(law_fit, points)
     p = float(special.chdtrc(freedom, statistic)) if freedom > 0 else np.nan
     return Goodness(float(np.max(apart)), p, statistic, freedom)
 
@@ -86,8 +86,8 @@ def tied(points: Points) -> bool:
     return bool(points.seen.shape[0] > 1 and points.seen_weight.sum() >= _TIED * points.seen.shape[0])
 
 
-def _reached(found: LawFit, points: Points, x: Floats) -> Floats:
-    return np.asarray(-np.expm1(log_open(found, points, found.theta, x[:, None])[:, 0]))
+def _reached(law_fit: LawFit, points: Points, x: Floats) -> Floats:
+    return np.asarray(-np.expm1(log_open(law_fit, points, law_fit.theta, x[:, None])[:, 0]))
 
 
 def _around(amounts: Floats, *, tied: bool) -> tuple[Floats, Floats]:
@@ -110,23 +110,23 @@ def kaplan_meier(points: Points) -> KaplanMeier:
     return KaplanMeier.of(amount, seen, np.concatenate([points.seen_weight[:, 0], points.cut_weight[:, 0]]))
 
 
-def _hjort(found: LawFit, points: Points) -> tuple[float, int]:
+def _hjort(law_fit: LawFit, points: Points) -> tuple[float, int]:
     """Z' (D - C I^-1 C')^- Z over cells: Z observed less expected, D its variance, C = dE / dtheta what fitting takes.
 
     The cells are of about equal expectation, so that what varies is what was observed.
     """
-    expect = _steps(found, points) if found.law.integer else _hazards(found, points)
+    expect = _steps(law_fit, points) if law_fit.law.integer else _hazards(law_fit, points)
     events = float(points.seen_weight.sum())
     cells = int(np.clip(events // _PER_CELL, 1, _CELLS))
     edges, expected, spread = expect.cells(cells)
     seen = np.searchsorted(edges, points.seen[:, 0], side="left")
     observed = tally(seen, points.seen_weight[:, 0], edges.size + 1)
-    steps = _NUDGE * np.eye(found.theta.shape[-1])
-    shifted = [(expect.between(found.theta + h, edges), expect.between(found.theta - h, edges)) for h in steps]
+    steps = _NUDGE * np.eye(law_fit.theta.shape[-1])
+    shifted = [(expect.between(law_fit.theta + h, edges), expect.between(law_fit.theta - h, edges)) for h in steps]
     slope = np.stack([(above - below) / (2.0 * _NUDGE) for above, below in shifted], axis=-1)
     scale = 1.0 / np.sqrt(np.maximum(spread, 1e-12))
     z, c = scale * (observed - expected), scale[:, None] * slope
-    values, vectors = np.linalg.eigh(np.eye(z.size) - c @ found.covariance[0] @ c.T)
+    values, vectors = np.linalg.eigh(np.eye(z.size) - c @ law_fit.covariance[0] @ c.T)
     use = values > _FLAT
     return float(np.sum((vectors.T @ z)[use] ** 2 / values[use])), int(use.sum())
 
@@ -138,14 +138,14 @@ class _Hazards:
     `time` increases; `beyond` is the weight of the rows that end later.
     """
 
-    found: LawFit
+    law_fit: LawFit
     points: Points
     time: Floats
     weight: Floats
     beyond: Floats
 
     def _hazard(self, theta: Floats, x: Floats) -> Floats:
-        return -np.maximum(log_open(self.found, self.points, theta, x[:, None])[:, 0], -700.0)
+        return -np.maximum(log_open(self.law_fit, self.points, theta, x[:, None])[:, 0], -700.0)
 
     def upto(self, theta: Floats, x: Floats) -> Floats:
         """Expected successes within each x."""
@@ -163,7 +163,7 @@ class _Hazards:
 
         An edge lies half-way between two thresholds that were seen: what was rounded to either is on its own side.
         """
-        curve = self.upto(self.found.theta, self.time)
+        curve = self.upto(self.law_fit.theta, self.time)
         edges = np.interp(curve[-1] * np.arange(1, count) / count, curve, self.time)
         middle = _middles(np.unique(self.points.seen[:, 0]))
         if middle.size:
@@ -171,7 +171,7 @@ class _Hazards:
             below = np.maximum(above - 1, 0)
             edges = np.where(edges - middle[below] < middle[above] - edges, middle[below], middle[above])
         edges = np.unique(edges)
-        expected = self.between(self.found.theta, edges)
+        expected = self.between(self.law_fit.theta, edges)
         return edges, expected, expected
 
 
@@ -180,7 +180,7 @@ class _Steps(_Hazards):
     """The same for whole numbers, where `time` is 1, 2, ..., and of the rows still open a share h succeeds at each."""
 
     def _share(self, theta: Floats) -> Floats:
-        open_at = log_open(self.found, self.points, theta, np.concatenate([[0.0], self.time])[:, None])[:, 0]
+        open_at = log_open(self.law_fit, self.points, theta, np.concatenate([[0.0], self.time])[:, None])[:, 0]
         with np.errstate(invalid="ignore"):
             return np.nan_to_num(-np.expm1(np.minimum(np.diff(open_at), 0.0)), nan=1.0)
 
@@ -189,27 +189,27 @@ class _Steps(_Hazards):
         return tally(cell, self.weight * self._share(theta), edges.size + 1)
 
     def cells(self, count: int) -> tuple[Floats, Floats, Floats]:
-        share = self._share(self.found.theta)
+        share = self._share(self.law_fit.theta)
         curve = np.cumsum(self.weight * share)
         inner = self.time[np.searchsorted(curve, curve[-1] * np.arange(1, count) / count)]
         edges = np.unique(inner[inner < self.time[-1]])
         cell = np.searchsorted(edges, self.time, side="left")
         spread = tally(cell, self.weight * share * (1.0 - share), edges.size + 1)
-        return edges, self.between(self.found.theta, edges), spread
+        return edges, self.between(self.law_fit.theta, edges), spread
 
 
-def _hazards(found: LawFit, points: Points) -> _Hazards:
+def _hazards(law_fit: LawFit, points: Points) -> _Hazards:
     time, weight = _ended(points)
-    return _Hazards(found, points, time, weight, weight.sum() - np.cumsum(weight))
+    return _Hazards(law_fit, points, time, weight, weight.sum() - np.cumsum(weight))
 
 
-def _steps(found: LawFit, points: Points) -> _Steps:
+def _steps(law_fit: LawFit, points: Points) -> _Steps:
     """Rows still open at each number are its weight."""
     time, weight = _ended(points)
     numbers = np.arange(1.0, np.floor(time[-1]) + 1.0)
     upto = np.concatenate([[0.0], np.cumsum(weight)])
     at_risk = upto[-1] - upto[np.searchsorted(np.floor(time), numbers, side="left")]
-    return _Steps(found, points, numbers, at_risk, at_risk)
+    return _Steps(law_fit, points, numbers, at_risk, at_risk)
 
 
 def _ended(points: Points) -> tuple[Floats, Floats]:

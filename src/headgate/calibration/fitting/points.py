@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,10 +122,8 @@ def of_rows(
                 low[arm], high[arm] = quantiles(amount[own], rows.count[own], trim)
         # A row without a threshold (a failure, where only successes show one) has none to be trimmed by.
         keep = ~used | ((amount >= low[rows.arm]) & (amount <= high[rows.arm]))
-    count = rows.count.astype(np.float64)
-    if trim is not None:
-        count *= keep
-    seen, seen_weight = _columns(amount, count, rows.arm, used & keep if trim is not None else used, arms, whole=whole)
+    count = np.where(keep, rows.count, 0).astype(np.float64)
+    seen, seen_weight = _columns(amount, count, rows.arm, used & keep, arms, whole=whole)
     failed = ~rows.success & keep & (basis == "censored")
     cut, cut_weight = _columns(rows.allocation, count, rows.arm, failed, arms, whole=whole)
     if basis == "all":
@@ -189,10 +187,17 @@ def _columns(
     if value.size > _EXACT and not whole:
         return _binned(value, count, arm, arms)
     order = np.lexsort((value, arm))
-    value, count, arm = value[order], count[order], arm[order]
-    first = np.concatenate([[True], (value[1:] != value[:-1]) | (arm[1:] != arm[:-1])])
-    starts = np.flatnonzero(first)
-    return _stacked(value[starts], np.add.reduceat(count, starts), arm[starts], arms)
+    return _grouped(value[order], value[order], count[order], arm[order], arms)
+
+
+def _grouped(
+    group: NDArray[Any], value: Floats, weight: Floats, arm: NDArray[np.int64], arms: int
+) -> tuple[Floats, Floats]:
+    """Join neighbours of the same arm and group: their weights add up, and what is equal stays so to the last bit."""
+    starts = np.flatnonzero(np.concatenate([[True], (group[1:] != group[:-1]) | (arm[1:] != arm[:-1])]))
+    total, spent = (np.add.reduceat(v, starts) for v in (weight, weight * value))
+    least, most = np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts)
+    return _stacked(np.where(least == most, least, spent / total), total, arm[starts], arms)
 
 
 def _binned(value: Floats, count: Floats, arm: NDArray[np.int64], arms: int) -> tuple[Floats, Floats]:
@@ -231,12 +236,7 @@ def _joined(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     arms = values.shape[1]
     value, weight = values.T.ravel(), weights.T.ravel()
     use = weight > 0.0
-    value, weight, arm = value[use], weight[use], np.repeat(np.arange(arms), values.shape[0])[use]
-    cell = cells(value, COARSE)
-    first = np.concatenate([[True], (cell[1:] != cell[:-1]) | (arm[1:] != arm[:-1])]) if value.size else use[:0]
-    starts = np.flatnonzero(first)
-    if not starts.size:
+    if not use.any():
         return values[:0], weights[:0]
-    total, spent = (np.add.reduceat(v, starts) for v in (weight, weight * value))
-    alone = np.diff(np.append(starts, value.size)) == 1  # stays as it is, to the last bit
-    return _stacked(np.where(alone, value[starts], spent / total), total, arm[starts], arms)
+    value, weight, arm = value[use], weight[use], np.repeat(np.arange(arms), values.shape[0])[use]
+    return _grouped(cells(value, COARSE), value, weight, arm, arms)

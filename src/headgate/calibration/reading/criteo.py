@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import final
 
 from headgate.calibration.engine import Engine, Table
-from headgate.calibration.reading.screening import Clean, sample, tally
-from headgate.calibration.reading.tables import columns_of, open_table
+from headgate.calibration.reading.screen import Clean, sample, tally
+from headgate.calibration.reading.tables import open_table
 from headgate.errors import InputError
 from headgate.extras import extra
 from headgate.laws import Floats
@@ -34,12 +34,11 @@ class Criteo:
 
     def open(self, engine: Engine, source: str | Path, progress: Callable[[str], None]) -> Clean:
         """Read the log in one pass, and add up what each user saw of each campaign."""
-        table = open_table(engine, source)
-        columns_of(table, COLUMNS, source)
+        table = open_table(engine, source, columns=COLUMNS)
         progress("reading impressions")
         every = engine.keep(_parsed(table))
         judged = every.mutate(reason=_reason(every))
-        read, dropped = tally(engine, judged, source)
+        read, dropped = tally(engine, source, judged)
         good = judged.filter(judged.reason.isnull()) if dropped else every
         progress("counting impressions up to the first click")
         if self.campaigns is not None:
@@ -57,8 +56,7 @@ class Criteo:
             _rows(won, clicked=True), _rows(pairs.filter(pairs["first"].isnull()), clicked=False)
         )
         budgets = _budgets(pairs)
-        used = read - sum(dropped.values())
-        return Clean(rows, "censored", read, used, dropped, True, "impressions", budgets, "impressions")
+        return Clean(rows, "censored", read, dropped, True, "impressions", budgets, "impressions")
 
 
 def _parsed(table: Table) -> Table:

@@ -24,8 +24,8 @@ from typing import Literal, final
 from headgate import checks
 from headgate.calibration.engine import Engine, Table
 from headgate.calibration.reading.ednet_pseudo import LIMIT
-from headgate.calibration.reading.screening import TORN, Clean, refuse_nothing
-from headgate.calibration.reading.tables import FILE, columns_of, files, open_table, text_table, torn
+from headgate.calibration.reading.screen import Clean, tally
+from headgate.calibration.reading.tables import FILE, columns_of, files, open_table, text_table
 from headgate.errors import InputError
 from headgate.extras import extra
 
@@ -60,27 +60,17 @@ class EdnetRaw:
         actions = engine.keep(_parsed(table))
         asked = _asked(engine, self.questions, folder)
         progress("finding attempts")
-        events = engine.keep(_events(actions.filter(actions.what.isnull()), asked))
+        events = engine.keep(_events(actions.filter(actions.reason.isnull()), asked))
         visits = _visits(events.filter(events.bundle.notnull()))
         attempts = engine.keep(_judged(_attempts(events, visits, self.bundles), asked, self.limit))
-        dropped: dict[str, int] = {}
-        for judged in (actions, _lost(events), _empty(visits), attempts):
-            counts = judged.group_by("what").agg(n=judged.count()).to_pandas()
-            dropped |= {
-                str(what): int(n) for what, n in zip(counts.what, counts.n, strict=True) if isinstance(what, str)
-            }
-        lines = torn(engine)
-        dropped |= {TORN: lines} if lines else {}
-        dropped = dict(sorted(dropped.items(), key=lambda entry: (-entry[1], entry[0])))
-        good = attempts.filter(attempts.what.isnull())
-        used = int(good.count().execute())
-        read = used + sum(dropped.values())
-        refuse_nothing(used, read, dropped, source)
+        others = actions.filter(actions.reason.notnull())
+        read, dropped = tally(engine, source, others, _lost(events), _empty(visits), attempts)
+        good = attempts.filter(attempts.reason.isnull())
         rows = good.select(
             arm=good.question, allocation=extra("ibis").null("float64"), success=good.code == good.right,
             threshold=good.seconds,
         )  # fmt: skip
-        return Clean(rows, "observed", read, used, dropped, False, "s", None, "attempts and other actions")
+        return Clean(rows, "observed", read, dropped, False, "s", None, "attempts and other actions")
 
 
 def _actions(engine: Engine, source: str | Path) -> tuple[Table, Path | None]:
@@ -89,8 +79,7 @@ def _actions(engine: Engine, source: str | Path) -> tuple[Table, Path | None]:
     if path.is_dir() and not any(_USER.fullmatch(p.name) for p in path.iterdir()):
         path = next((path / name for name in ("KT3", "KT4") if (path / name).is_dir()), path)
     if not path.is_dir() and not path.is_file() and not any(mark in str(source) for mark in "*?["):
-        table = open_table(engine, source)
-        columns_of(table, ("user_id",), source)
+        table = open_table(engine, source, columns=("user_id",))
         return table.mutate(user=table.user_id.cast("string").re_extract(r"(\d+)", 1).cast("int64")), None
     found = [p for p in files(path, (".csv",)) if _USER.fullmatch(p.name)]
     if not found:
@@ -108,8 +97,7 @@ def _asked(engine: Engine, given: str | Path | None, folder: Path | None) -> Tab
         given = next((place for place in places if place.is_file()), None)
         if given is None:
             raise InputError(f"questions.csv is not there: looked in {', '.join(str(p.parent) for p in places)}")
-    table = open_table(engine, given)
-    columns_of(table, QUESTIONS, given)
+    table = open_table(engine, given, columns=QUESTIONS)
     kept = table.select(question=table.question_id, home=table.bundle_id, right=_code(table.correct_answer))
     return kept.group_by("question").agg(home=kept.home.min(), right=kept.right.min())
 
@@ -121,11 +109,11 @@ def _code(answer: Table) -> Table:
 
 
 def _parsed(table: Table) -> Table:
-    """The actions; `what` says why one has nothing to do with a question, null if it has."""
+    """The actions; `reason` says why one has nothing to do with a question, null if it has."""
     ibis = extra("ibis")
     time, action, item = table["timestamp"].try_cast("int64"), table.action_type.strip(), table.item_id.strip()
     first = item.substr(0, 1)
-    what = ibis.cases(
+    reason = ibis.cases(
         (time.isnull() | (time < 0) | table.user.isnull(), "action without a time"),
         (action.isnull() | (action == ""), "action without a name"),
         (first == "l", "lecture action"),
@@ -136,7 +124,7 @@ def _parsed(table: Table) -> Table:
         ((first == "b") & (action != "respond"), ibis.null("string")),
         else_="action on an unknown item",
     )
-    return table.select("user", time=time, action=action, item=item, code=_code(table.user_answer), what=what)
+    return table.select("user", time=time, action=action, item=item, code=_code(table.user_answer), reason=reason)
 
 
 def _events(actions: Table, asked: Table) -> Table:
@@ -187,7 +175,7 @@ def _judged(attempts: Table, asked: Table, limit: float) -> Table:
     """Say of each attempt what is wrong with it; null if nothing is."""
     ibis = extra("ibis")
     known = attempts.inner_join(asked, "question")
-    what = ibis.cases(
+    reason = ibis.cases(
         (known.visit == 0, "answered without entering the bundle"),
         (known.submitted.isnull(), "answered but not submitted"),
         (known["last"].isnull(), "answered only after the submit"),
@@ -198,14 +186,14 @@ def _judged(attempts: Table, asked: Table, limit: float) -> Table:
         (known.seconds > limit, f"time above the limit of {limit:g} s"),
         else_=ibis.null("string"),
     )
-    return known.select("question", "code", "right", "seconds", what=what)
+    return known.select("question", "code", "right", "seconds", reason=reason)
 
 
 def _lost(events: Table) -> Table:
     """Responses to questions that are in no bundle."""
     ibis = extra("ibis")
     lost = events.filter(events.bundle.isnull())
-    return lost.select(what=ibis.literal("answer to an unknown question"))
+    return lost.select(reason=ibis.literal("answer to an unknown question"))
 
 
 def _empty(visits: Table) -> Table:
@@ -213,7 +201,7 @@ def _empty(visits: Table) -> Table:
     ibis = extra("ibis")
     empty = visits.filter(visits.responses == 0)
     return empty.select(
-        what=ibis.cases(
+        reason=ibis.cases(
             (empty.visit == 0, "submitted or left without entering"),
             (empty.submitted.notnull(), "time ran out: submitted without an answer"),
             else_="left without an answer",

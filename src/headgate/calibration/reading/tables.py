@@ -25,15 +25,21 @@ _SEPARATORS = ",;\t|"
 _SHOWN = 12
 
 
-def open_table(engine: Engine, source: str | Path, name: str | None = None) -> Table:
-    """Return a source as one table; `name` is that of a table in a DuckDB file.
+def open_table(engine: Engine, source: str | Path, name: str | None = None, columns: Iterable[str] = ()) -> Table:
+    """Return a source as one table that has these columns; `name` is that of a table in a DuckDB file.
 
     An engine other than DuckDB reads the files itself, and a source that is no file is one of its tables.
     """
+    table = None
     if not has_magic(str(source)) and not Path(source).exists() and "/" not in str(source):
-        found = _of_engine(engine, str(source))
-        if found is not None:
-            return found
+        table = _of_engine(engine, str(source))
+    if table is None:
+        table = _of_files(engine, source, name)
+    columns_of(table, columns, source)
+    return table
+
+
+def _of_files(engine: Engine, source: str | Path, name: str | None) -> Table:
     paths = files(source)
     kind = _kind(paths[0])
     others = [path for path in paths if _kind(path) != kind]
@@ -80,10 +86,10 @@ def text_table(engine: Engine, paths: Sequence[Path], *, named: bool = False) ->
     return _union(tables)
 
 
-def columns_of(table: Table, wanted: Iterable[str | None], source: object) -> None:
+def columns_of(table: Table, wanted: Iterable[str], source: object) -> None:
     """Refuse a table without these columns, and say which ones it has."""
     for column in wanted:
-        if column is not None and column not in table.columns:
+        if column not in table.columns:
             has = ", ".join(name for name in table.columns if name != FILE)
             raise InputError(f"{source} has no column {column!r}; it has: {has}")
 

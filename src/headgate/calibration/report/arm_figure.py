@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from headgate.calibration.fitting import ArmFit
+    from headgate.calibration.fitting.choose import ArmFit
 
 _WIDE = 40.0  # a ratio of quantiles from which the axis is logarithmic
 _BINS = 44
@@ -53,15 +53,18 @@ class _View:
         return np.geomspace(self.low, self.high, count) if self.log else np.linspace(0.0, self.high, count)
 
 
+def draw_panels(figure: Figure, arm: ArmFit, *, units: str | None = None, level: float = 0.9) -> None:
+    """Draw density, distribution function and quantiles of one arm side by side."""
+    view = _view(arm, units, level)
+    for axes, panel in zip(figure.subplots(1, 3), (_density, _distribution, _quantiles), strict=True):
+        panel(axes, view)
+
+
 def draw_arm(arm: ArmFit, path: Path, *, units: str | None = None, level: float = 0.9) -> Path:
     """Draw one arm's fit to a file."""
-    view = _view(arm, units, level)
 
     def draw(figure: Figure) -> None:
-        left, middle, right = figure.subplots(1, 3)
-        _density(left, view)
-        _distribution(middle, view)
-        _quantiles(right, view)
+        draw_panels(figure, arm, units=units, level=level)
         size = words.size(arm)
         scale = ""
         if size is not None:

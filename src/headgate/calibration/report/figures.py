@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from headgate.calibration.calibrate import Calibration
+    from headgate.calibration.calibration import Calibration
 
 _MOST = 40
 _DOTS = 14
 _DECADES = 50.0  # budgets that differ by more than this are on a logarithmic axis
 
 
-def draw_overview(found: Calibration, path: Path) -> Path:
+def draw_overview(result: Calibration, path: Path) -> Path:
     """Draw every arm's p G(x), and as dots the share of successes within x that replay counts."""
-    problem, log = found.problem, found.log
+    problem, log = result.problem, result.log
     shown = np.argsort(-problem.activation, kind="stable")[:_MOST]
     stopped = stops(log)
     height = max(4.6, 1.4 + 0.19 * len(shown))
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        end, start = _range(found)
+        end, start = _range(result)
         logarithmic = start > 0.0
         grid = np.geomspace(start, end, 300) if logarithmic else np.linspace(0.0, end, 301)
         if log.whole:
@@ -61,9 +61,9 @@ def draw_overview(found: Calibration, path: Path) -> Path:
     return style.write(path, (10.0, height), draw)
 
 
-def _range(found: Calibration) -> tuple[float, float]:
+def _range(result: Calibration) -> tuple[float, float]:
     """Where the curves rise: the last amount drawn, and the first if the axis is logarithmic, else 0."""
-    curves = [arm.curve for arm in found.arms if arm.curve.amounts.size]
+    curves = [arm.curve for arm in result.arms if arm.curve.amounts.size]
     if not curves:
         return 1.0, 0.0
     firsts, lasts = [], []
@@ -73,7 +73,7 @@ def _range(found: Calibration) -> tuple[float, float]:
         firsts.append(low)
         lasts.append(high)
     end, start = 1.1 * float(np.median(lasts)), float(np.median(firsts))
-    return end, start if end > 60.0 * start and not found.log.whole else 0.0
+    return end, start if end > 60.0 * start and not result.log.whole else 0.0
 
 
 def _colors(count: int) -> list[Any]:
@@ -94,19 +94,19 @@ def _label_ends(axes: Axes, ends: list[tuple[float, str, Any]], inches: float) -
         axes.text(1.03, at[1], label, color=color, fontsize=size, va="center", transform=axes.transAxes)
 
 
-def draw_gains(found: Calibration, path: Path) -> Path:
+def draw_gains(result: Calibration, path: Path) -> Path:
     """Draw worth by budget, and the gain of the best allocation over the even split at each budget asked for."""
 
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
-        _worth(left, found)
-        _gains(right, found)
+        _worth(left, result)
+        _gains(right, result)
 
     return style.write(path, (11.0, 4.3), draw)
 
 
-def _worth(axes: Axes, found: Calibration) -> None:
-    curve, units = found.curves, found.log.units
+def _worth(axes: Axes, result: Calibration) -> None:
+    curve, units = result.worth, result.log.units
     lines = (
         (curve.best, curve.replay_best, style.BLUE, "best"),
         (curve.even, curve.replay_even, style.VERMILLION, "even split"),
@@ -114,11 +114,11 @@ def _worth(axes: Axes, found: Calibration) -> None:
     for model, replayed, color, name in lines:
         axes.plot(curve.budget, model, color=color, linewidth=1.2, linestyle=(0, (4, 2)), label=f"{name}, by the model")
         axes.plot(curve.budget, replayed, color=color, linewidth=2.0, label=f"{name}, by replay")
-    for gain in found.gains:
+    for gain in result.gains:
         for worth, color in ((gain.best, style.BLUE), (gain.even, style.VERMILLION)):
             _bar(axes, gain.budget, worth.replay, worth.replay_interval, color)
-    if any(gain.logged is not None for gain in found.gains):
-        known = [(gain.budget, gain.logged.replay) for gain in found.gains if gain.logged is not None]
+    if any(gain.logged is not None for gain in result.gains):
+        known = [(gain.budget, gain.logged.replay) for gain in result.gains if gain.logged is not None]
         axes.plot(*zip(*known, strict=True), "D", color=style.ORANGE, markersize=5.0, label="as logged, by replay")
     wide = float(curve.budget[0]) * _DECADES < float(curve.budget[-1])
     if wide:
@@ -139,24 +139,24 @@ def _bar(axes: Axes, x: float, y: float, ends: tuple[float, float], color: str) 
         axes.plot([x, x], ends, color=color, linewidth=2.0, zorder=4)
 
 
-def _gains(axes: Axes, found: Calibration) -> None:
+def _gains(axes: Axes, result: Calibration) -> None:
     """Bars side by side: by the model, by replay, and by replay of an allocation chosen on other rows."""
-    place = np.arange(len(found.gains), dtype=np.float64)
+    place = np.arange(len(result.gains), dtype=np.float64)
     kinds: tuple[tuple[str, str, Floats, list[tuple[float, float]] | None], ...] = (
-        ("by the model", style.FAINT, np.array([g.model_gain for g in found.gains]),
-         [g.model_gain_interval for g in found.gains]),
-        ("by replay", style.BLUE, np.array([g.replay_gain for g in found.gains]),
-         [g.replay_gain_interval for g in found.gains]),
-        ("by replay on the other half", style.GREEN, np.array([g.held_out for g in found.gains]), None),
+        ("by the model", style.FAINT, np.array([g.model_gain for g in result.gains]),
+         [g.model_gain_interval for g in result.gains]),
+        ("by replay", style.BLUE, np.array([g.replay_gain for g in result.gains]),
+         [g.replay_gain_interval for g in result.gains]),
+        ("by replay on the other half", style.GREEN, np.array([g.held_out for g in result.gains]), None),
     )  # fmt: skip
     for number, (label, color, values, ends) in enumerate(kinds):
         at = place + 0.27 * (number - 1)
         axes.bar(at, 100.0 * np.nan_to_num(values), width=0.25, color=color, label=label, zorder=2)
-        for x, value, gain in zip(at, values, found.gains, strict=True):
+        for x, value, gain in zip(at, values, result.gains, strict=True):
             text = "?" if np.isnan(value) else words.share(float(value))
             high = 0.0 if np.isnan(value) else max(value, 0.0)
-            if ends is not None and not np.isnan(ends[found.gains.index(gain)]).any():
-                low, top = ends[found.gains.index(gain)]
+            if ends is not None and not np.isnan(ends[result.gains.index(gain)]).any():
+                low, top = ends[result.gains.index(gain)]
                 axes.plot([x, x], [100.0 * low, 100.0 * top], color=style.INK, linewidth=1.2, zorder=3)
                 high = max(high, top)
             axes.annotate(
@@ -164,8 +164,8 @@ def _gains(axes: Axes, found: Calibration) -> None:
             )
     axes.axhline(0.0, color=style.QUIET, linewidth=0.8)
     axes.margins(y=0.16)
-    units = f" {found.log.units}" if found.log.units else ""
-    axes.set_xticks(place, [f"{gain.budget:g}{units}" for gain in found.gains])
+    units = f" {result.log.units}" if result.log.units else ""
+    axes.set_xticks(place, [f"{gain.budget:g}{units}" for gain in result.gains])
     axes.tick_params(axis="x", length=0)
     axes.set_ylabel("gain over the even split (%)")
     axes.set_title("Gain of the best allocation")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +13,8 @@ from headgate.calibration.report import words
 from headgate.figures.page import document, image, row
 
 if TYPE_CHECKING:
-    from headgate.calibration.calibrate import Calibration
-    from headgate.calibration.gain import Gain, Worth
+    from headgate.calibration.calibration import Calibration
+    from headgate.calibration.gain import Gain
 
 _STOPPED = (
     "This log says what was spent, not what was given: a success always ends at its threshold. Replay therefore counts "
@@ -27,31 +27,31 @@ _INDEPENDENT = (
 _ROUNDS = " This log says which rows belong to a round; that is used for the usual budget, not for the intervals."
 
 
-def page(found: Calibration, overview: Path, gains: Path, arms: Mapping[int, Path]) -> str:
+def page(result: Calibration, overview: Path, gains: Path, arms: Mapping[int, Path]) -> str:
     """Return the whole page."""
     body = [
-        _head(found),
+        _head(result),
         '<nav><a href="#gain">What you would gain</a><a href="#arms">Arms</a><a href="#curves">Response curves</a>'
         '<a href="#fits">Fits</a><a href="#reading">Rows</a><a href="#how">How it was computed</a></nav>',
-        _gains(found, gains),
-        _arms(found),
+        _gains(result, gains),
+        _arms(result),
         f'<section id="curves"><h2>Response curves</h2><figure>{image(overview, "Response curves of all arms")}'
         "<figcaption>The probability p G(x) that an arm succeeds with an amount x: lines as fitted, dots counted in "
         "the log among the rows that were given at least x.</figcaption></figure></section>",
-        _fits(found, arms),
-        _reading(found),
-        _how(found),
+        _fits(result, arms),
+        _reading(result),
+        _how(result),
     ]
-    return document(f"Calibration of {found.reading.source}", body)
+    return document(f"Calibration of {result.reading.source}", body)
 
 
-def _head(found: Calibration) -> str:
-    reading = found.reading
-    units = f" {found.log.units}" if found.log.units else ""
-    gains = "; ".join(f"with {gain.budget:g}{units} {_both_gains(gain)}" for gain in found.gains[:3])
-    warned = sum(bool(arm.warnings) for arm in found.arms)
+def _head(result: Calibration) -> str:
+    reading = result.reading
+    units = f" {result.log.units}" if result.log.units else ""
+    gains = "; ".join(f"with {gain.budget:g}{units} {_both_gains(gain)}" for gain in result.gains[:3])
+    warned = sum(bool(arm.warnings) for arm in result.arms)
     chips = [
-        f"{len(found.arms)} arms",
+        f"{len(result.arms)} arms",
         f"{reading.used:,} {reading.counted} used",
         *([f"{reading.read - reading.used:,} dropped"] if reading.read > reading.used else []),
     ]
@@ -71,28 +71,20 @@ def _both_gains(gain: Gain) -> str:
     return f"{words.share(gain.model_gain, words.NOTHING)} by the model and {replayed}"
 
 
-def _gains(found: Calibration, figure: Path) -> str:
-    units = f" ({found.log.units})" if found.log.units else ""
-    head = (
-        f"budget{units}",
-        "allocation",
-        "by the model",
-        "by replay",
-        "gain, model",
-        "gain, replay",
-        "held out",
-    )
-    rows = "".join(_budget(gain) for gain in found.gains)
+def _gains(result: Calibration, figure: Path) -> str:
+    units = f" ({result.log.units})" if result.log.units else ""
+    head = (f"budget{units}", "allocation", "by the model", "by replay", "gain, model", "gain, replay", "held out")
+    rows = "".join(_row(line) for gain in result.gains for line in words.gain_cells(gain, "?"))
     beyond = [
         f"At {gain.budget:g} the best allocation gives {', '.join(gain.beyond[:5])}"
         f"{' and others' if len(gain.beyond) > 5 else ''} more than {LEAST} rows were given, so it cannot be replayed."
-        for gain in found.gains
+        for gain in result.gains
         if gain.beyond
     ]
-    gap = max(gain.gap for gain in found.gains)
+    gap = max(gain.gap for gain in result.gains)
     return (
         '<section id="gain"><h2>What you would gain</h2><p class="quiet">Expected successes a round, with '
-        f"{found.level:.0%} intervals.</p><figure>{image(figure, 'Worth by budget, and gains')}</figure>"
+        f"{result.level:.0%} intervals.</p><figure>{image(figure, 'Worth by budget, and gains')}</figure>"
         f'<div class="wide"><table class="numbers">{row(head, "th")}{rows}</table></div>'
         + "".join(f"<p>{escape(text)}</p>" for text in beyond)
         + "<p>The best allocation is the model's, proved to be within "
@@ -103,101 +95,53 @@ def _gains(found: Calibration, figure: Path) -> str:
     )
 
 
-def _budget(gain: Gain) -> str:
-    lines: list[tuple[str, Worth]] = [("even", gain.even)]
-    if gain.logged is not None:
-        lines.append(("as logged", gain.logged))
-    lines.append(("best", gain.best))
-    text = ""
-    for number, (name, worth) in enumerate(lines):
-        last = name == "best"
-        text += row((
-            f"{gain.budget:g}" if number == 0 else "",
-            name,
-            _with(f"{worth.model:.3f}", worth.model_interval, ".3f"),
-            _with("?" if worth.replay != worth.replay else f"{worth.replay:.3f}", worth.replay_interval, ".3f"),
-            _gain(gain.model_gain, gain.model_gain_interval, words.NOTHING) if last else "",
-            _gain(gain.replay_gain, gain.replay_gain_interval, words.NOTHING if gain.replayed else "?") if last else "",
-            words.share(gain.held_out, words.NOTHING if gain.even.replay == 0.0 else "?") if last else "",
-        ))  # fmt: skip
-    return text
+def _row(cells: Iterable[words.Cell]) -> str:
+    """A line of a table, each interval in brackets after its text."""
+    return row(f"{text} [{ends}]" if ends else text for text, ends in cells)
 
 
-def _gain(value: float, ends: tuple[float, float], unknown: str) -> str:
-    both, gain = words.shares(ends, dash=True), words.share(value, unknown)
-    return f"{gain} [{both}]" if both else gain
-
-
-def _with(text: str, ends: tuple[float, float], form: str) -> str:
-    both = words.interval(ends, form, dash=True)
-    return f"{text} [{both}]" if both else text
-
-
-def _arms(found: Calibration) -> str:
-    units = f" ({found.log.units})" if found.log.units else ""
-    head = (
-        "arm",
-        "rows",
-        "successes",
-        "law",
-        "shape",
-        f"scale{units}",
-        "activation p",
-        "KS",
-        "p-value",
-    )
-    rows = ""
-    for arm in found.arms:
-        size = words.size(arm)
-        rows += row((
-            arm.name,
-            f"{arm.rows:,}",
-            f"{arm.share:.1%}",
-            words.NOTHING if size is None else arm.law.name,
-            "" if arm.shape is None else _with(words.number(arm.shape), arm.shape_interval or words.UNKNOWN, "#.3g"),
-            words.NOTHING if size is None else size[0] + _with(words.number(size[1]), size[2], "#.3g"),
-            _with(f"{arm.activation:.3f}", arm.activation_interval, ".3f"),
-            "" if arm.ks != arm.ks else f"{arm.ks:.3f}",
-            words.p_value(arm.goodness.p_value),
-        ))  # fmt: skip
-    left = f"<p>Not selected: {escape(', '.join(found.left_out))}.</p>" if found.left_out else ""
+def _arms(result: Calibration) -> str:
+    units = f" ({result.log.units})" if result.log.units else ""
+    head = ("arm", "rows", "successes", "law", "shape", f"scale{units}", "activation p", "KS", "p-value")
+    rows = "".join(_row(words.arm_cells(arm)) for arm in result.arms)
+    left = f"<p>Not selected: {escape(', '.join(result.left_out))}.</p>" if result.left_out else ""
     return (
-        f'<section id="arms"><h2>Arms</h2><p class="quiet">Intervals: {found.level:.0%}. Scale is 1 / rate.</p>'
+        f'<section id="arms"><h2>Arms</h2><p class="quiet">Intervals: {result.level:.0%}. Scale is 1 / rate.</p>'
         f'<div class="wide"><table class="numbers">{row(head, "th")}{rows}</table></div>{left}'
-        f"{_warnings(found)}</section>"
+        f"{_warnings(result)}</section>"
     )
 
 
-def _warnings(found: Calibration) -> str:
+def _warnings(result: Calibration) -> str:
     """Every warning once, in its own words, with the arms it is about."""
     items = "".join(
         f"<li><strong>{escape(arm.name)}</strong>: {escape('; '.join(arm.warnings))}</li>"
-        for arm in found.arms
+        for arm in result.arms
         if arm.warnings
     )
     return f"<details open><summary>Warnings</summary><ul>{items}</ul></details>" if items else ""
 
 
-def _fits(found: Calibration, arms: Mapping[int, Path]) -> str:
+def _fits(result: Calibration, arms: Mapping[int, Path]) -> str:
     figures = "".join(
-        f"<figure>{image(path, f'Fit of {found.arms[i].name}')}"
-        f"<figcaption>{escape(_caption(found, i))}</figcaption></figure>"
+        f"<figure>{image(path, f'Fit of {result.arms[i].name}')}"
+        f"<figcaption>{escape(_caption(result, i))}</figcaption></figure>"
         for i, path in arms.items()
     )
-    more = len(found.arms) - len(arms)
+    more = len(result.arms) - len(arms)
     note = f"<p>The {len(arms)} arms with the most rows; {more} more are in the table.</p>" if more else ""
     return f'<section id="fits"><h2>Fits, arm by arm</h2>{note}{figures}</section>'
 
 
-def _caption(found: Calibration, number: int) -> str:
-    arm = found.arms[number]
+def _caption(result: Calibration, number: int) -> str:
+    arm = result.arms[number]
     others = [f"{name} {value - min(arm.aic.values()):+.1f}" for name, value in list(arm.aic.items())[:4]]
     said = f"AIC against the best: {', '.join(others)}. " if len(arm.aic) > 1 else ""
     return said + " ".join(text[0].upper() + text[1:] + "." for text in arm.warnings)
 
 
-def _reading(found: Calibration) -> str:
-    reading = found.reading
+def _reading(result: Calibration) -> str:
+    reading = result.reading
     rows = "".join(row((why, f"{count:,}")) for why, count in reading.dropped.items() if count)
     table = f'<table class="numbers">{row(("dropped because", reading.counted), "th")}{rows}</table>' if rows else ""
     return (
@@ -207,25 +151,25 @@ def _reading(found: Calibration) -> str:
     )
 
 
-def _how(found: Calibration) -> str:
-    advice = words.times_advice(found)
-    exact = found.log.rows.resolution
+def _how(result: Calibration) -> str:
+    advice = words.times_advice(result)
+    exact = result.log.rows.resolution
     resolution = f" Amounts were rounded to {exact:.1g} of their size." if exact else ""
     texts = [
-        f"Likelihood: {found.likelihood}.{resolution}",
+        f"Likelihood: {result.likelihood}.{resolution}",
         *([advice] if advice else []),
-        *([_STOPPED] if stops(found.log) else []),
+        *([_STOPPED] if stops(result.log) else []),
         "Each law is fitted by maximum likelihood, its shape included, without a prior. The law with the smallest AIC "
         "is each arm's, unless one was asked for; a law whose shape ran to the end of its range is not chosen.",
         "KS is the largest distance between the fitted curve and Kaplan and Meier's: without censoring the "
         "Kolmogorov-Smirnov statistic of the law, with censoring the distance of p G. The p-value is of Hjort's "
         "chi-square test, which allows for censoring and for the law having been fitted to the same rows. With very "
         "many rows every law is rejected; then the distance says whether it matters.",
-        f"Intervals of parameters are normal in their logarithms. Those of worth and gain are from {found.bootstrap} "
+        f"Intervals of parameters are normal in their logarithms. Those of worth and gain are from {result.bootstrap} "
         "resamples of the rows, the chosen laws fitted again to each; they are of the worth of these very allocations. "
         "The best was chosen on the same rows, so intervals of its gain cover a little less than they say; “held out” "
         "is free of that.",
-        _INDEPENDENT + (_ROUNDS if found.log.budgets is not None else ""),
+        _INDEPENDENT + (_ROUNDS if result.log.budgets is not None else ""),
         f"Headgate {headgate.__version__}.",
     ]
     return (

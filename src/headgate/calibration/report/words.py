@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from headgate.laws import Beta
 
 if TYPE_CHECKING:
-    from headgate.calibration.calibrate import Calibration
-    from headgate.calibration.fitting import ArmFit
-    from headgate.calibration.gain import Interval
+    from headgate.calibration.calibration import Calibration
+    from headgate.calibration.fitting.choose import ArmFit
+    from headgate.calibration.gain import Gain, Interval
 
-
+Cell: TypeAlias = tuple[str, str]
+"""A text, and the interval that belongs to it if there is one."""
 NOTHING = "-"
 UNKNOWN = (math.nan, math.nan)
 
 
-def interval(ends: Interval, form: str = "#.3g", *, dash: bool = False) -> str:
+def interval(ends: Interval, form: str = "#.3g") -> str:
     """Both ends, or nothing if they are not known.
 
     >>> interval((1.0, 2.5)), interval((float("nan"), 1.0))
-    ('1.00 to 2.50', '')
+    ('1.00..2.50', '')
     """
     if any(math.isnan(end) for end in ends):
         return ""
-    low, high = (number(end, form) for end in ends)
-    return f"{low}{'..' if dash else ' to '}{high}"
+    return "..".join(number(end, form) for end in ends)
 
 
 def number(value: float, form: str = "#.3g") -> str:
@@ -50,13 +50,53 @@ def share(value: float, unknown: str = "cannot be replayed") -> str:
     return number(value, "+.0%" if abs(value) >= 0.1 else "+.1%")
 
 
-def shares(ends: Interval, *, dash: bool = False) -> str:
+def shares(ends: Interval) -> str:
     """Both ends of a gain, with a decimal where they are small.
 
     >>> shares((1.87, 2.01)), shares((-0.001, 0.012))
-    ('+187% to +201%', '-0.1% to +1.2%')
+    ('+187%..+201%', '-0.1%..+1.2%')
     """
-    return interval(ends, "+.1%" if max(map(abs, ends)) < 0.1 else "+.0%", dash=dash)
+    return interval(ends, "+.1%" if max(map(abs, ends)) < 0.1 else "+.0%")
+
+
+def arm_cells(arm: ArmFit) -> list[Cell]:
+    """An arm's line of a table: name, rows, successes, law, shape, scale, activation, KS and p-value."""
+    scale = size(arm)
+    shape = ("", "")
+    if arm.shape is not None:
+        shape = (number(arm.shape), interval(arm.shape_interval or UNKNOWN))
+    return [
+        *((text, "") for text in (arm.name, f"{arm.rows:,}", f"{arm.share:.1%}")),
+        (NOTHING if scale is None else arm.law.name, ""),
+        shape,
+        (NOTHING, "") if scale is None else (scale[0] + number(scale[1]), interval(scale[2])),
+        (f"{arm.activation:.3f}", interval(arm.activation_interval, ".3f")),
+        ("" if math.isnan(arm.ks) else f"{arm.ks:.3f}", ""),
+        (p_value(arm.goodness.p_value), ""),
+    ]
+
+
+def gain_cells(gain: Gain, unknown: str) -> list[list[Cell]]:
+    """A budget's lines of a table: budget, allocation, worth by model and replay, gains by both, and held out.
+
+    `unknown` stands where the log cannot tell.
+    """
+    lines = []
+    for name, worth in (("even", gain.even), ("as logged", gain.logged), ("best", gain.best)):
+        if worth is not None:
+            replayed = "?" if math.isnan(worth.replay) else f"{worth.replay:.3f}"
+            lines.append([
+                (f"{gain.budget:g}" if name == "even" else "", ""),
+                (name, ""),
+                (f"{worth.model:.3f}", interval(worth.model_interval, ".3f")),
+                (replayed, interval(worth.replay_interval, ".3f")),
+            ])  # fmt: skip
+    lines[-1] += [
+        (share(gain.model_gain, NOTHING), shares(gain.model_gain_interval)),
+        (share(gain.replay_gain, NOTHING if gain.replayed else unknown), shares(gain.replay_gain_interval)),
+        (share(gain.held_out, NOTHING if gain.even.replay == 0.0 else unknown), ""),
+    ]
+    return lines
 
 
 def law(arm: ArmFit) -> str:

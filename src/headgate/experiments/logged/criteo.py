@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from headgate.calibration.reading import Criteo, read_log
 from headgate.datasets.criteo import MAX_BUDGET, campaigns, user_budget
 from headgate.experiments import curves
 from headgate.experiments.base import Experiment, Outcome, Setting
 from headgate.experiments.lineup import CUCB, ETC, EVEN, GREEDY, MARA, SCALED, THOMPSON, WRITTEN, entrants
-from headgate.experiments.logged import impressions
-from headgate.experiments.logged.criteo_fit import ARMS, OURS, ours
+from headgate.experiments.logged.criteo_fit import ARMS, FILES, OURS, fit_clicks, ours
+from headgate.laws import DiscreteWeibull
+from headgate.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,14 +33,17 @@ class Config:
 def run(config: Config, setting: Setting) -> Outcome:
     """Play users one after the other, each with a budget of its own."""
     size = {"rounds": config.rounds, "runs": config.runs, "max_budget": MAX_BUDGET}
-    policies, path = entrants(*config.policies), setting.file(*impressions.FILES)
+    policies, path = entrants(*config.policies), setting.file(*FILES)
     if path is None:
         result = setting.simulate("regret", campaigns(), policies, budget=user_budget, **size)
         return Outcome(OURS, {"regret": result})
-    seen = impressions.read(path, ARMS)
+    log = read_log(path, Criteo(campaigns=ARMS))
+    fits = fit_clicks(log.rows, log.names)
+    shapes, rates, clicked = zip(*((fit.shape, fit.rate, fit.activation) for fit in fits), strict=True)
+    problem = Problem(DiscreteWeibull(shape=shapes), clicked, rates, log.names)
     rng = np.random.default_rng([setting.seed, 16])
-    budgets = np.minimum(rng.choice(seen.budgets, (config.runs, config.rounds)), MAX_BUDGET)
-    result = setting.simulate("regret", impressions.calibrate(seen), policies, budget=budgets, **size)
+    budgets = np.minimum(rng.choice(np.asarray(log.budgets), (config.runs, config.rounds)), MAX_BUDGET)
+    result = setting.simulate("regret", problem, policies, budget=budgets, **size)
     return Outcome(f"Calibrated from Criteo's log, {path.name}", {"regret": result})
 
 
@@ -70,9 +75,8 @@ EXPERIMENT = Experiment(
     title="Campaigns: which ones get the impressions",
     paper="Figure “Criteo”: RA-UCB with user-dependent budgets",
     full=Config(),
-    quick=Config(),
     run=run,
     draw=draw,
     caption=caption,
-    inputs=impressions.FILES,
+    inputs=FILES,
 )

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from headgate import theory
+from headgate.calibration.reading.ednet_pseudo import read_answers
 from headgate.datasets import ednet_quiz
 from headgate.errors import InputError
 from headgate.experiments import curves
 from headgate.experiments.base import Experiment, Outcome, Setting
 from headgate.experiments.lineup import CUCB, ETC, EVEN, MARA, SCALED, THOMPSON, WRITTEN, entrants
-from headgate.experiments.logged import answers
 from headgate.problem import Problem
 from headgate.simulation import Replay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FILE = "ednet_pseudo_users.csv"
+"""The answers that the paper replays; they may not be shipped."""
 _LARGEST = 1500.0  # seconds; a few students left the page open for hours
 
 
@@ -43,7 +45,7 @@ def own_time(t: int, rng: np.random.Generator, quiz: Problem, largest: float) ->
 
 def run(config: Config, setting: Setting) -> Outcome:
     """Play both budgets: the constant one, and each student's own time."""
-    quiz, path = ednet_quiz(), setting.file(answers.FILE)
+    quiz, path = ednet_quiz(), setting.file(FILE)
     numbers: dict[str, Any] = {"information_limit": float(theory.information_limit(quiz, config.budget))}
     policies = entrants(*config.policies)
     size = {"rounds": config.rounds, "runs": config.runs}
@@ -54,19 +56,17 @@ def run(config: Config, setting: Setting) -> Outcome:
             "own": setting.simulate("own", quiz, policies, budget=drawn, max_budget=config.largest, **size),
         }
         return Outcome("simulated from the fitted laws in the package", results, numbers)
-    found = answers.read(path, quiz.names)
-    need = config.rounds * config.runs
-    if len(found.seconds) < need:
+    answers = read_answers(path, quiz.names)
+    students = config.rounds * config.runs
+    if len(answers.seconds) < students:
         raise InputError(
-            f"{path} must have {config.runs} batches of {config.rounds} students, got {len(found.seconds)}"
+            f"{path} must have {config.runs} batches of {config.rounds} students, got {len(answers.seconds)}"
         )
-    shape = (config.runs, config.rounds, quiz.arms)
-    seconds, right = found.seconds[:need].reshape(shape), found.right[:need].reshape(shape)
+    batches = (config.runs, config.rounds, quiz.arms)
+    seconds, right = (values[:students].reshape(batches) for values in answers)
     own = np.minimum(seconds.sum(axis=-1), config.largest)
-    constant, varying = (
-        Replay(seconds, right, quiz, shuffle=False),
-        Replay(seconds, right, quiz, shuffle=False, budgets=own),
-    )
+    constant = Replay(seconds, right, quiz, shuffle=False)
+    varying = Replay(seconds, right, quiz, shuffle=False, budgets=own)
     results = {
         "constant": setting.simulate("constant", constant, policies, budget=config.budget, **size),
         "own": setting.simulate("own", varying, policies, max_budget=config.largest, **size),
@@ -74,14 +74,15 @@ def run(config: Config, setting: Setting) -> Outcome:
     return Outcome(f"real answers replayed from {path.name}", results, numbers)
 
 
-def replayed(outcome: Outcome) -> bool:
-    """Whether real answers were played."""
-    return outcome.source.startswith("real")
+def measure_of(outcome: Outcome) -> str:
+    """Which regret counts: that of real answers, where these were played, else the expected one."""
+    return "realised" if outcome.source.startswith("real") else "regret"
 
 
 def draw(config: Config, outcome: Outcome, figure: Figure) -> None:
     """Two panels, one for each kind of budget."""
-    measure, ylabel = ("realised", "answers lost to x*") if replayed(outcome) else ("regret", "expected regret")
+    measure = measure_of(outcome)
+    ylabel = "answers lost to x*" if measure == "realised" else "expected regret"
     titles = {"constant": f"B = {config.budget:g} s for every student", "own": "B = the student's own time"}
     limit = float(outcome.numbers["information_limit"])
     for axes, (key, title) in zip(figure.subplots(1, 2, sharey=True), titles.items(), strict=True):
@@ -97,7 +98,7 @@ def caption(config: Config, outcome: Outcome) -> str:
     what = (
         "Regret is the number of right answers lost, on the same students, against x*, the best split for the laws "
         "fitted to all answers; the table has the expected regret by those laws too."
-        if replayed(outcome)
+        if measure_of(outcome) == "realised"
         else "Regret is expected, by the laws that are simulated. Give --data DIR to replay the real answers."
     )
     return (
@@ -112,10 +113,9 @@ EXPERIMENT = Experiment(
     title="EdNet: which questions get the time",
     paper="Figure “EdNet”: RA-UCB on 5 batches of 1,000 students",
     full=Config(),
-    quick=Config(),
     run=run,
     draw=draw,
     caption=caption,
     size=(12.0, 4.7),
-    inputs=(answers.FILE,),
+    inputs=(FILE,),
 )

@@ -1,11 +1,11 @@
-"""A claim of the paper, and what we found of it."""
+"""A claim of the paper, the verdict, and how a claim is added: a function that looks at finished experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -35,6 +35,37 @@ class Claim:
     """In a sentence or two; for ONLY it begins with the condition."""
 
 
+Parts: TypeAlias = Mapping[str, Part]
+"""The finished experiments by name."""
+Judgement: TypeAlias = tuple[Verdict, str]
+Judge: TypeAlias = Callable[[Parts], Judgement]
+_CLAIMS: list[tuple[str, str, str, Judge]] = []
+
+
+def claim(experiment: str, where: str, says: str) -> Callable[[Judge], Judge]:
+    """Add a claim, judged by the decorated function once `experiment` is finished; the page keeps their order."""
+
+    def add(judge: Judge) -> Judge:
+        _CLAIMS.append((experiment, where, says, judge))
+        return judge
+
+    return add
+
+
+def all_claims(parts: Parts) -> list[Claim]:
+    """Return every claim of the paper that is looked at, open where its experiment has not been run."""
+    missing = "Run headgate reproduce {}."
+    return [
+        Claim(where, says, *(judge(parts) if name in parts else (Verdict.OPEN, missing.format(name))))
+        for name, where, says, judge in _CLAIMS
+    ]
+
+
+def holds(condition: object) -> Verdict:
+    """HOLDS or FAILS."""
+    return Verdict.HOLDS if condition else Verdict.FAILS
+
+
 class Ends(NamedTuple):
     """A policy in the last round: mean and standard deviation of regret, and the exponent it grows with."""
 
@@ -43,26 +74,10 @@ class Ends(NamedTuple):
     slope: float
 
 
-class Evidence:
-    """The finished parts, as claims ask for them."""
-
-    def __init__(self, parts: Mapping[str, Part]) -> None:
-        self.parts = parts
-
-    def numbers(self, name: str) -> Mapping[str, Any] | None:
-        """Return an experiment's numbers, None if it has not been run."""
-        part = self.parts.get(name)
-        return None if part is None else part.outcome.numbers
-
-    def checks(self, name: str) -> Mapping[str, Any]:
-        """Return the numbers of a check; checks are always run."""
-        found: Mapping[str, Any] = self.parts["checks"].outcome.numbers[name]
-        return found
-
-    def result(self, name: str, key: str = "regret") -> Result | None:
-        """Return a simulation of an experiment, None if it has not been run."""
-        part = self.parts.get(name)
-        return None if part is None else part.outcome.results[key]
+def lemma(parts: Parts, name: str) -> Mapping[str, Any]:
+    """Return the numbers of one check of the lemmas."""
+    numbers: Mapping[str, Any] = parts["lemmas"].outcome.numbers[name]
+    return numbers
 
 
 def initial_phase(result: Result, policy: str, arms: int, measure: str = "regret") -> tuple[int, float]:
@@ -72,11 +87,15 @@ def initial_phase(result: Result, policy: str, arms: int, measure: str = "regret
     return int(result.rounds[place]), float(getattr(result, measure)[policy][:, place].mean())
 
 
-def ends(result: Result, policy: str, measure: str = "regret") -> Ends:
-    """Summarise a policy; the exponent is that of the mean between T/10 and T."""
-    values: Floats = getattr(result, measure)[policy]
-    mean = values.mean(axis=0)
+def ends(result: Result, *policies: str, measure: str = "regret") -> list[Ends]:
+    """Summarise these policies; the exponent is that of the mean between T/10 and T."""
     start = int(np.searchsorted(result.rounds, result.rounds[-1] / 10))
-    rise = float(np.log(max(mean[-1], 1e-12) / max(mean[start], 1e-12)))
-    sd = float(values[:, -1].std(ddof=1)) if len(values) > 1 else 0.0
-    return Ends(float(mean[-1]), sd, rise / float(np.log(result.rounds[-1] / result.rounds[start])))
+    summaries = []
+    for policy in policies:
+        values: Floats = getattr(result, measure)[policy]
+        mean = values.mean(axis=0)
+        rise = float(np.log(max(mean[-1], 1e-12) / max(mean[start], 1e-12)))
+        sd = float(values[:, -1].std(ddof=1)) if len(values) > 1 else 0.0
+        slope = rise / float(np.log(result.rounds[-1] / result.rounds[start]))
+        summaries.append(Ends(float(mean[-1]), sd, slope))
+    return summaries

@@ -6,14 +6,16 @@ import json
 import math
 import platform
 from collections.abc import Sequence
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
 
 from headgate import files
 from headgate.experiments.base import LEVEL, plain
 from headgate.experiments.part import Part
-from headgate.experiments.report import figures_claims, slips, theory_claims
-from headgate.experiments.report.claim import Claim, Evidence, Verdict
+from headgate.experiments.report import figures_claims, theory_claims  # noqa: F401  # figures first on the page
+from headgate.experiments.report.claim import Claim, Verdict, all_claims
+from headgate.experiments.report.slips import slips
 from headgate.figures.page import document, image, row
 from headgate.simulation import Result
 
@@ -31,15 +33,10 @@ _PARTS = {
 }
 
 
-def all_claims(evidence: Evidence) -> list[Claim]:
-    """Return every claim of the paper that was looked at: figures first, then theorems and lemmas."""
-    return [*figures_claims.claims(evidence), *theory_claims.claims(evidence)]
-
-
 def write_page(place: Path, parts: Sequence[Part]) -> Path:
     """Write `index.html` from what is finished, and `claims.json` beside it."""
-    evidence = Evidence({part.experiment.name: part for part in parts})
-    claims = all_claims(evidence) if "checks" in evidence.parts else []
+    finished = {part.experiment.name: part for part in parts}
+    claims = all_claims(finished)
     figures = [part for part in parts if part.figure is not None]
     body = [
         _head(parts, claims),
@@ -48,11 +45,10 @@ def write_page(place: Path, parts: Sequence[Part]) -> Path:
         + "</nav>",
         *(_figure(part) for part in figures),
         _claims(claims),
-        _slips(slips.slips(evidence) if claims else []),
+        _slips(slips(finished)),
         _configuration(parts),
     ]
-    found = [{"where": c.where, "says": c.says, "verdict": c.verdict.value, "found": c.found} for c in claims]
-    files.write(place / "claims.json", json.dumps(found, indent=1, ensure_ascii=False))
+    files.write(place / "claims.json", json.dumps([asdict(c) for c in claims], indent=1, ensure_ascii=False))
     return files.write(place / "index.html", document("The paper reproduced", body))
 
 
@@ -118,13 +114,11 @@ def _table(key: str, result: Result) -> str:
         for s in rows
     ]
     title = f"<caption>{escape(_PARTS[key])}</caption>" if key in _PARTS else ""
-    body = row(head, "th") + "".join(row(c, "td") for c in cells)
+    body = row(head, "th") + "".join(row(c) for c in cells)
     return f'<div class="wide"><table class="numbers">{title}{body}</table></div>'
 
 
 def _claims(claims: Sequence[Claim]) -> str:
-    if not claims:
-        return ""
     items = "".join(
         f'<article class="{_SIGN[c.verdict][0]}"><div><h3>{escape(c.where)}</h3><p '
         f'class="says">{escape(c.says)}</p></div>'
@@ -142,18 +136,10 @@ def _slips(found: Sequence[str]) -> str:
 
 
 def _configuration(parts: Sequence[Part]) -> str:
-    rows = "".join(
-        row(
-            (
-                part.experiment.name,
-                ", ".join(f"{key} {_plain(value)}" for key, value in plain(part.config).items()),
-                str(part.seed),
-                _duration(part.seconds),
-            ),
-            "td",
-        )
-        for part in parts
-    )
+    rows = ""
+    for part in parts:
+        config = ", ".join(f"{key} {_plain(value)}" for key, value in plain(part.config).items())
+        rows += row((part.experiment.name, config, str(part.seed), _duration(part.seconds)))
     versions = {name: v for part in parts for name, v in part.versions.items()}
     listed = ", ".join(f"{name} {v}" for name, v in {"python": platform.python_version(), **versions}.items())
     return (

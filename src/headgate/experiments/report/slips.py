@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from headgate.experiments.lineup import THOMPSON, WRITTEN
-from headgate.experiments.report.claim import Evidence, initial_phase
+from headgate.experiments.report.claim import Parts, initial_phase, lemma
 from headgate.experiments.synthetic.exponential import ARMS
 
 
-def slips(evidence: Evidence) -> list[str]:
-    """Return them, with numbers of this run where there are any."""
-    means, bounds = evidence.checks("means"), evidence.checks("hard_instance")
+def slips(parts: Parts) -> list[str]:
+    """Return them, with numbers of this run; none before the lemmas have been run."""
+    if "lemmas" not in parts:
+        return []
+    means, bounds = lemma(parts, "means"), lemma(parts, "hard_instance")
     found = [
         f"Lower bound: λ exists as long as ε ≤ 1/8, not ε ≥ 1/8 (the proof's ε is {bounds['eps']:.1e}); the censored "
         "law is that of min(Y, x), not max; i* is an argmin, not a min.",
@@ -22,8 +24,8 @@ def slips(evidence: Evidence) -> list[str]:
         "MG-UCB-Δ's pseudocode and its lemma disagree about which marginal is greedy's.",
         "Captions: Criteo has “20 independent runs using 5 batches”; EdNet has B = 700 s, the text B_t = Σ τ.",
     ]
-    result = evidence.result("theory")
-    if result is not None:
+    if "theory" in parts:
+        result = parts["theory"].outcome.results["regret"]
         last, cost = initial_phase(result, WRITTEN, ARMS)
         found.append(
             f"The initial phase, everything on one arm for K ⌊log T⌋ rounds, has cost {cost:,.0f} by round {last}; "

@@ -1,4 +1,4 @@
-"""The paper's synthetic setting: K = 10 exponential arms, B = 40, a new problem for each run."""
+"""Figures "Theory", "RA-ETC" and "NO UCB": K = 10 exponential arms, B = 40, a new problem for each run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,19 @@ import numpy as np
 import headgate as hg
 from headgate import theory
 from headgate.experiments import curves
-from headgate.experiments.base import Outcome, Setting
-from headgate.experiments.lineup import entrants
+from headgate.experiments.base import Experiment, Outcome, Setting
+from headgate.experiments.lineup import (
+    CUCB,
+    ETC,
+    EVEN,
+    GREEDY,
+    MARA,
+    SCALED,
+    THOMPSON,
+    WIDER,
+    WRITTEN,
+    entrants,
+)
 from headgate.problem import Problem
 from headgate.simulation import Draws
 
@@ -104,3 +115,36 @@ def caption(config: Config, outcome: Outcome) -> str:
         f"at the optimum makes it explode, up to {outcome.numbers['largest_limit']:,.0f} here). Numbers at the right "
         "are those of the last round."
     )
+
+
+def _experiment(
+    name: str, title: str, paper: str, policies: tuple[str, ...], rounds: int, quick: int
+) -> Experiment[Config]:
+    full, short = Config(policies, rounds), Config(policies, quick)
+    return Experiment(name, title, paper, full, run, draw, caption, short)
+
+
+THEORY = _experiment(
+    "theory",
+    "Regret against the bounds",
+    "Figure “Theory”: RA-UCB between the lower bound and the √T bound",
+    (WRITTEN, SCALED, ETC, CUCB, MARA, EVEN, THOMPSON),
+    rounds=100_000,
+    quick=5_000,
+)
+RA_ETC = _experiment(
+    "ra-etc",
+    "RA-UCB against RA-ETC",
+    "Figure “RA-ETC”: RA-UCB consistently has the lower regret",
+    (WRITTEN, SCALED, WIDER, ETC, CUCB, EVEN, THOMPSON),
+    rounds=10_000,
+    quick=2_000,
+)
+NO_UCB = _experiment(
+    "no-ucb",
+    "RA-UCB against NO UCB",
+    "Figure “NO UCB”: without optimism, nearly linear regret and a larger variance",
+    (WRITTEN, SCALED, GREEDY, MARA, EVEN, THOMPSON),
+    rounds=10_000,
+    quick=2_000,
+)

@@ -9,9 +9,12 @@ import numpy as np
 
 import headgate as hg
 from headgate import theory
+from headgate.experiments import curves
 from headgate.experiments.base import Experiment, Outcome, Setting
 from headgate.experiments.lineup import SCALE
 from headgate.experiments.synthetic.exponential import ARMS, BUDGET, RATES, draw_problem
+from headgate.figures import style
+from headgate.figures.regret import Curve
 from headgate.simulation import Result
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ def stochastic(t: int, rng: np.random.Generator) -> float:  # noqa: ARG001  # a 
     return float(rng.uniform(1.0, BUDGET))
 
 
-def adversarial(t: int, rng: np.random.Generator) -> float:  # noqa: ARG001  # as above
+def adversarial(t: int, rng: np.random.Generator) -> float:  # noqa: ARG001  # a budget function's
     """Starve half of the arms: hardly anything whenever it is their turn to be boosted, everything otherwise."""
     return _SMALL if (t - 1) % ARMS < ARMS // 2 else BUDGET
 
@@ -80,10 +83,6 @@ def run(config: Config, setting: Setting) -> Outcome:
 
 def draw(config: Config, outcome: Outcome, figure: Figure) -> None:  # noqa: ARG001  # every experiment's
     """Regret with both kinds of budget, and the sweep."""
-    from headgate.experiments import curves  # noqa: PLC0415  # an extra, and not light
-    from headgate.figures import style  # noqa: PLC0415  # an extra
-    from headgate.figures.regret import Curve  # noqa: PLC0415  # as above
-
     looks = {
         KNOWING: {"color": style.ORANGE, "width": 3.4},
         POURING: {"color": style.VERMILLION, "line": "--"},
@@ -102,8 +101,6 @@ def draw(config: Config, outcome: Outcome, figure: Figure) -> None:  # noqa: ARG
 
 
 def _draw_sweep(axes: Axes, sweep: list[dict[str, float]]) -> None:
-    from headgate.figures import style  # noqa: PLC0415  # as above
-
     columns = ("delta", "extra", "error", "bound")
     delta, extra, error, bound = (np.array([row[key] for row in sweep]) for key in columns)
     axes.plot(delta, bound, "--", color=style.QUIET, label="bound (K + 1) G_max Δ T")

@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headgate.problem import Problem
+from headgate.problem import Problem, Reward
 from headgate.simulation.budgets import Budget
 from headgate.simulation.environment import Environment
 from headgate.simulation.lineup import Entrant
@@ -34,7 +34,7 @@ def simulate(
     max_budget: float | None = None,
     hidden: bool | Collection[str] = False,
     step: float | None = None,
-    reward: str = "sum",
+    reward: Reward = "sum",
     checkpoints: int | ArrayLike = 100,
     chunk: int | None = None,
     workers: int = 1,
@@ -126,7 +126,7 @@ class _Work:
     counters: Counters
 
     def __call__(self, number: int) -> Curves:
-        self.counters.begin(number)
+        self.counters.set(number, 0)
         return play(self.plan, self.units[number], lambda rounds: self.counters.add(number, rounds))
 
 
@@ -135,19 +135,19 @@ def _play_all(
 ) -> dict[Unit, Curves]:
     units = tuple(plan.units())
     finished: dict[Unit, Curves] = {}
-    with progress(len(units), plan.rounds * plan.runs * len(plan.lineup), shown=shown) as bar:
+    with progress(len(units), plan.rounds * plan.runs * len(plan.lineup), shown=shown) as counters:
         for number, unit in enumerate(units):
-            found = None if store is None else store.load(number, unit)
-            if found is not None:
-                finished[unit] = found
-                bar.done(number, plan.rounds * len(unit.runs))
+            before = None if store is None else store.load(number, unit)
+            if before is not None:
+                finished[unit] = before
+                counters.set(number, plan.rounds * len(unit.runs))
         open_units = [number for number, unit in enumerate(units) if unit not in finished]
-        for number, curves in spread(_Work(plan, units, bar.counters), open_units, workers, backend, address):
+        for number, curves in spread(_Work(plan, units, counters), open_units, workers, backend, address):
             unit = units[number]
             if store is not None:
                 store.save(number, curves)
             finished[unit] = curves
-            bar.done(number, plan.rounds * len(unit.runs))
+            counters.set(number, plan.rounds * len(unit.runs))
     return finished
 
 

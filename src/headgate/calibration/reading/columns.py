@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping as AnyMapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self, final, get_args
 
 from headgate import checks
+from headgate.calibration.engine import Engine
 from headgate.calibration.log import Kind
+from headgate.calibration.reading.screen import Clean, screen
+from headgate.calibration.reading.tables import open_table
 from headgate.errors import InputError
 
 YES = ("1", "1.0", "true", "t", "yes", "y", "ok", "success", "correct", "right")
@@ -18,10 +21,10 @@ NO = ("0", "0.0", "false", "f", "no", "n", "fail", "failed", "failure", "wrong",
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mapping:
+class Columns:
     """The columns for arm, success, threshold and, where the log has it, what was given.
 
-    >>> Mapping(arm="item", success="correct", threshold="ms", threshold_scale=0.001, units="s").kind is None
+    >>> Columns(arm="item", success="correct", threshold="ms", threshold_scale=0.001, units="s").kind is None
     True
     """
 
@@ -45,7 +48,7 @@ class Mapping:
     """Thresholds are counts: 1, 2, ..."""
     limit: float | None = None
     """A threshold above this is absurd, and its row is not used."""
-    where: AnyMapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
     """Only rows whose columns have these values are read."""
     round: str | None = None
     """The column that says which rows belong together, such as the student: what they took is a round's budget."""
@@ -86,7 +89,7 @@ class Mapping:
         return cls.of({**found, **{key: value for key, value in changes.items() if value is not None}}, path)
 
     @classmethod
-    def of(cls, entries: AnyMapping[str, Any], source: object = "a mapping") -> Self:
+    def of(cls, entries: Mapping[str, Any], source: object = "a mapping") -> Self:
         """Make a mapping of plain entries, as TOML or options give them."""
         names = [entry.name for entry in fields(cls)]
         for key in entries:
@@ -97,8 +100,14 @@ class Mapping:
                 raise InputError(f"{source} must say which column is the {key}")
         return cls(**entries)
 
+    def open(self, engine: Engine, source: str | Path, progress: Callable[[str], None]) -> Clean:
+        """Read a table that has these columns."""
+        table = open_table(engine, source, self.table, self.names)
+        progress("reading rows")
+        return screen(engine, table, self, source)
+
     @property
-    def columns(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Every column that is named."""
         named = (self.arm, self.success, self.threshold, self.allocation, self.round, *self.where)
         return tuple(name for name in named if name is not None)
@@ -106,7 +115,7 @@ class Mapping:
     def plain(self) -> dict[str, Any]:
         """Return what was asked for, without what is so anyway: columns together, the rest one by one.
 
-        >>> Mapping(arm="item", success="ok", threshold="s", where={"year": "2020"}, limit=60.0).plain()
+        >>> Columns(arm="item", success="ok", threshold="s", where={"year": "2020"}, limit=60.0).plain()
         {'columns': {'arm': 'item', 'success': 'ok', 'threshold': 's'}, 'limit': 60.0, 'where': {'year': '2020'}}
         """
         named = ("arm", "success", "threshold", "allocation", "round")

@@ -1,20 +1,22 @@
-"""Rows screened: the bad ones are counted by kind in one aggregate, and only the good ones go on."""
+"""Screening: bad rows are counted by reason in one aggregate, and only the good ones go on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping as AnyMapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from headgate.calibration.engine import Engine, Table
 from headgate.calibration.log import Kind
-from headgate.calibration.reading.mapping import Mapping
 from headgate.calibration.reading.tables import torn
 from headgate.errors import InputError
 from headgate.extras import extra
 from headgate.laws import Floats
+
+if TYPE_CHECKING:
+    from headgate.calibration.reading.columns import Columns
 
 HUGE = 1e308
 SAMPLE = 100_000
@@ -30,30 +32,33 @@ class Clean:
     rows: Table
     kind: Kind
     read: int
-    used: int
-    dropped: AnyMapping[str, int]
+    dropped: Mapping[str, int]
     whole: bool = False
     units: str | None = None
     budgets: Floats | None = None
     counted: str = "rows"
     """What was read, used and dropped."""
 
+    @property
+    def used(self) -> int:
+        """How many of those read are left."""
+        return self.read - sum(self.dropped.values())
 
-def screen(engine: Engine, source: Table, mapping: Mapping, label: object) -> Clean:
+
+def screen(engine: Engine, source: Table, mapping: Columns, label: object) -> Clean:
     """Parse the columns, count what is wrong with them, and return what is right."""
-    parsed = engine.keep(_parsed(source, mapping))
+    parsed = engine.keep(parse(source, mapping))
     kind = mapping.kind or _kind(parsed, mapping)
     judged = parsed.mutate(reason=_reason(parsed, kind, mapping))
     asked = " and ".join(f"{column} = {str(value)!r}" for column, value in mapping.where.items())
-    read, dropped = tally(engine, judged, label, f"no row of {label} has {asked}" if asked else None)
+    read, dropped = tally(engine, label, judged, empty=f"no row of {label} has {asked}" if asked else None)
     ibis = extra("ibis")
     good = judged.filter(judged.reason.isnull())
     shown = good.threshold if kind == "observed" else ibis.ifelse(good.success, good.threshold, ibis.null("float64"))
     given = ibis.null("float64") if mapping.allocation is None else good.allocation
     rows = good.select("arm", "success", allocation=given, threshold=shown)
-    used = read - sum(dropped.values())
     budgets = None if mapping.round is None or kind == "complete" else _budgets(good, kind)
-    return Clean(rows, kind, read, used, dropped, mapping.whole, mapping.units, budgets)
+    return Clean(rows, kind, read, dropped, mapping.whole, mapping.units, budgets)
 
 
 def sample(totals: Table) -> Floats:
@@ -67,30 +72,25 @@ def sample(totals: Table) -> Floats:
     return values[np.searchsorted(upto, places, side="right")]
 
 
-def tally(engine: Engine, judged: Table, label: object, empty: str | None = None) -> tuple[int, dict[str, int]]:
-    """Count rows by their `reason`, null for good ones; an error if none is good, `empty` if there is none at all."""
-    counts = judged.group_by("reason").agg(n=judged.count()).to_pandas()
-    tallied = list(zip(counts.reason, (int(n) for n in counts.n), strict=True))
-    found = {reason: n for reason, n in tallied if isinstance(reason, str)}
-    used = sum(n for _, n in tallied) - sum(found.values())
-    lines = torn(engine)
-    if lines:
-        found[TORN] = lines
-    dropped = dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0])))
-    read = used + sum(dropped.values())
-    if empty is not None and not tallied:
+def tally(engine: Engine, label: object, *judged: Table, empty: str | None = None) -> tuple[int, dict[str, int]]:
+    """Return how many rows were read, and how many of them dropped by `reason`, the most frequent first.
+
+    A row whose reason is null is good. An error if none is good, in the words of `empty` if there is none at all.
+    """
+    counts = [table.group_by("reason").agg(n=table.count()).to_pandas() for table in judged]
+    every = [(reason, int(n)) for found in counts for reason, n in zip(found.reason, found.n, strict=True)]
+    if empty is not None and not every:
         raise InputError(empty)
-    refuse_nothing(used, read, dropped, label)
-    return read, dropped
-
-
-def refuse_nothing(used: int, read: int, dropped: AnyMapping[str, int], label: object) -> None:
-    """Raise an error that says the counts, if nothing can be used."""
+    every.append((TORN, torn(engine)))
+    read = sum(n for _, n in every)
+    bad = sorted((-n, reason) for reason, n in every if isinstance(reason, str) and n)
+    dropped = {reason: -n for n, reason in bad}
     if read == 0:
         raise InputError(f"{label} has no rows")
-    if used == 0:
+    if read == sum(dropped.values()):
         why = "; ".join(f"{reason}: {count:,}" for reason, count in dropped.items())
         raise InputError(f"none of the {read:,} rows of {label} can be used: {why}")
+    return read, dropped
 
 
 def number(column: Table) -> Table:
@@ -118,19 +118,19 @@ def blank(column: Table) -> Table:
     return nothing.fill_null(True)
 
 
-def _parsed(source: Table, mapping: Mapping) -> Table:
+def parse(source: Table, mapping: Columns) -> Table:
     """The columns that matter, with text beside numbers that says whether there was any."""
     ibis = extra("ibis")
     for column, value in mapping.where.items():
         source = source.filter(_equal(source[column], str(value)))
     good, bad = mapping.words()
     word = source[mapping.success].cast("string").strip().lower()
-    told = ~blank(source[mapping.success])
-    other = told if bad is None else word.isin(bad)
+    answered = ~blank(source[mapping.success])
+    other = answered if bad is None else word.isin(bad)
     columns: dict[str, Any] = {
         "arm": ibis.ifelse(blank(source[mapping.arm]), ibis.null("string"), source[mapping.arm].cast("string").strip()),
         "success": ibis.cases((word.isin(good), True), (other, False), else_=ibis.null("boolean")),
-        "told": told,
+        "answered": answered,
         "threshold": scaled(number(source[mapping.threshold]), mapping.threshold_scale),
         "timed": ~blank(source[mapping.threshold]),
     }
@@ -153,7 +153,7 @@ def _equal(column: Table, value: str) -> Table:
         return extra("ibis").literal(False)
 
 
-def _kind(parsed: Table, mapping: Mapping) -> Kind:
+def _kind(parsed: Table, mapping: Columns) -> Kind:
     if mapping.allocation is not None:
         return "censored"
     lost = parsed.filter(~parsed.success)
@@ -168,12 +168,12 @@ def _budgets(good: Table, kind: Kind) -> Floats:
     return sample(known.group_by("round").agg(total=amount.sum()))
 
 
-def _reason(rows: Table, kind: Kind, mapping: Mapping) -> Table:
+def _reason(rows: Table, kind: Kind, mapping: Columns) -> Table:
     """The first thing that is wrong with a row; null if nothing is."""
     ibis = extra("ibis")
     needs = (rows.success | (kind == "observed")).fill_null(False)
     wrong = [(rows.arm.isnull(), "arm missing")]
-    wrong += [(~rows.told, "success missing"), (rows.success.isnull(), "success is an unknown answer")]
+    wrong += [(~rows.answered, "success missing"), (rows.success.isnull(), "success is an unknown answer")]
     if mapping.allocation is not None:
         wrong += _amount("allocation", rows.allocation, rows.given)
     wrong += [(needs & bad, reason) for bad, reason in _amount("threshold", rows.threshold, rows.timed)]

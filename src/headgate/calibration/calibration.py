@@ -10,9 +10,10 @@ from typing import Any, get_args
 import numpy as np
 
 from headgate import checks
-from headgate.calibration.fitting import ArmFit, Basis, Times, basis_of, best_arms, cautions, fit_arms, of_rows
-from headgate.calibration.fitting.points import quantiles
-from headgate.calibration.gain import Curves, Gain, curves, gains, usual_budgets
+from headgate.calibration.fitting.cautions import cautions
+from headgate.calibration.fitting.choose import ArmFit, best_arms, fit_arms
+from headgate.calibration.fitting.points import Basis, Times, basis_of, of_rows, quantiles
+from headgate.calibration.gain import Gain, WorthByBudget, gains, usual_budgets, worth_by_budget
 from headgate.calibration.log import Log, Reading
 from headgate.calibration.provenance import LIKELIHOOD, problem_of
 from headgate.calibration.replay import Seen
@@ -23,8 +24,8 @@ from headgate.problem import Problem
 
 _GRID = 49
 
-Told = Callable[[str, int, int], None]
-"""Is told what is being done, how much of it is done, and how much there is."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +37,7 @@ class Calibration:
     arms: tuple[ArmFit, ...]
     problem: Problem
     gains: tuple[Gain, ...]
-    curves: Curves
+    worth: WorthByBudget
     basis: Basis
     trim: tuple[float, float] | None
     level: float
@@ -86,7 +87,7 @@ def calibrate(
     level: float = 0.9,
     bootstrap: int = 200,
     seed: int = 0,
-    told: Told = lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> Calibration:
     """Fit every arm of a log, and value allocations.
 
@@ -115,8 +116,8 @@ def calibrate(
         How many resamples intervals of gains are made of; 0: none.
     seed
         The same seed gives the same numbers.
-    told
-        Is called as the work goes on.
+    progress
+        Called as the work goes on.
     """
     if not 0.0 < level < 1.0:
         raise ParameterError(f"level must be within (0, 1), got {level!r}")
@@ -127,7 +128,7 @@ def calibrate(
     total = log.arms
     fits = fit_arms(
         points, log.names, law=law, laws=laws, whole=log.whole, level=level,
-        told=lambda done: told("fitting laws", done, total),
+        progress=lambda done: progress("fitting laws", done, total),
     )  # fmt: skip
     left_out: tuple[str, ...] = ()
     if select is not None:
@@ -139,14 +140,14 @@ def calibrate(
     wanted = tuple(budgets) if budgets else usual_budgets(log)
     found = gains(
         log, fits, problem, wanted, level=level, bootstrap=bootstrap, seed=seed,
-        told=lambda done: told("resampling", done, log.arms),
+        progress=lambda done: progress("resampling", done, log.arms),
     )  # fmt: skip
     return Calibration(
         log=log,
         arms=tuple(fits),
         problem=problem,
         gains=tuple(found),
-        curves=curves(log, problem, wanted),
+        worth=worth_by_budget(log, problem, wanted),
         basis=basis,
         trim=trim,
         level=level,
@@ -160,9 +161,8 @@ def only_arms(log: Log, arms: np.typing.NDArray[np.int64]) -> Log:
     """Return the log of some arms, in their order."""
     place = np.full(log.arms, -1)
     place[arms] = np.arange(arms.size)
-    own = place[log.rows.arm] >= 0
-    columns = {name: getattr(log.rows, name)[own] for name in ("allocation", "success", "threshold", "count")}
-    rows = replace(log.rows, arm=place[log.rows.arm[own]], **columns)
+    rows = log.rows.only(place[log.rows.arm] >= 0)
+    rows = replace(rows, arm=place[rows.arm])
     evidence = Evidence(log.evidence.max_budget, log.evidence.bins[arms], log.evidence.edges)
     return replace(log, names=tuple(log.names[arm] for arm in arms), rows=rows, evidence=evidence)
 

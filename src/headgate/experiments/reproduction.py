@@ -15,15 +15,15 @@ from headgate.errors import InputError
 from headgate.experiments.base import Experiment, Setting, plain
 from headgate.experiments.logged import criteo, criteo_fit, ednet, ednet_fit
 from headgate.experiments.part import FORMAT, RECORD, Part
-from headgate.experiments.report import checks
+from headgate.experiments.report import lemmas
 from headgate.experiments.report.page import write_page
-from headgate.experiments.synthetic import no_ucb, ra_etc, theory, unknown_budget
-from headgate.extras import extra
+from headgate.experiments.synthetic import exponential, unknown_budget
+from headgate.figures import style
 from headgate.simulation.store import versions
 
-_MODULES = (theory, ra_etc, no_ucb, ednet_fit, ednet, criteo_fit, criteo, unknown_budget)
-EXPERIMENTS: dict[str, Experiment[Any]] = {m.EXPERIMENT.name: m.EXPERIMENT for m in _MODULES}
-_CHECKS: Experiment[Any] = checks.EXPERIMENT
+_MODULES = (ednet_fit, ednet, criteo_fit, criteo, unknown_budget, lemmas)
+_ALL = (exponential.THEORY, exponential.RA_ETC, exponential.NO_UCB, *(module.EXPERIMENT for module in _MODULES))
+EXPERIMENTS: dict[str, Experiment[Any]] = {experiment.name: experiment for experiment in _ALL}
 _MARK = "configuration.json"
 
 
@@ -42,7 +42,6 @@ def reproduce(
 
     What is finished is on disk whatever happens later: the page is written also when the run is stopped.
     """
-    extra("headgate.figures")  # matplotlib is an extra: better to say so before an hour's work
     unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
         raise InputError(f"unknown experiment {unknown[0]!r}: it must be one of {', '.join(EXPERIMENTS)}")
@@ -53,22 +52,20 @@ def reproduce(
     if source is not None and files and not any((source / file).is_file() for file in files):
         raise InputError(f"--data {str(source)!r} has none of {', '.join(sorted(files))}")
     place.mkdir(parents=True, exist_ok=True)
-    wanted = [_CHECKS, *(EXPERIMENTS[name] for name in names)]
     try:
-        for number, experiment in enumerate(wanted):
-            setting = Setting(place / experiment.name, seed, workers, source)
-            finish(experiment, setting, f"[{number + 1}/{len(wanted)}] {experiment.name}", quick, force, say)
+        for number, name in enumerate(names, 1):
+            setting = Setting(place / name, seed, workers, source)
+            finish(EXPERIMENTS[name], setting, f"[{number}/{len(names)}] {name}", quick, force, say)
     finally:
-        page = write_page(
-            place, [part for e in (_CHECKS, *EXPERIMENTS.values()) if (part := Part.load(e, place / e.name))]
-        )
+        parts = [Part.load(experiment, place / name) for name, experiment in EXPERIMENTS.items()]
+        page = write_page(place, [part for part in parts if part is not None])
     return page
 
 
 def finish(
     experiment: Experiment[Any], setting: Setting, title: str, quick: bool, force: bool, say: Callable[[str], None]
-) -> None:
-    """Run one experiment and draw it, unless that has been done with the same settings."""
+) -> Part:
+    """Run one experiment and draw it, unless that has been done with the same settings; return it."""
     config = experiment.config(quick=quick)
     key = _key(experiment, config, setting)
     folder = setting.folder
@@ -95,18 +92,12 @@ def finish(
         say(f"{title}: finished before")
     if part is None:
         raise InputError(f"{folder} cannot be read back: run again with --force")
-    _draw(part, folder, fresh=not (folder / f"{experiment.name}.png").exists())
-
-
-def _draw(part: Part, folder: Path, *, fresh: bool) -> None:
-    """Draw from the data on disk, to PNG and PDF."""
-    from headgate.figures import style  # noqa: PLC0415  # an extra, and not light
-
-    experiment, draw = part.experiment, part.experiment.draw
-    if draw is not None and fresh:
-        for suffix in (".pdf", ".png"):
-            path = folder / f"{experiment.name}{suffix}"
-            style.write(path, experiment.size, lambda f: draw(part.config, part.outcome, f))
+    draw = experiment.draw
+    if draw is not None and part.figure is not None and not part.figure.exists():
+        for suffix in (".pdf", ".png"):  # the PNG last: where it is, both are
+            path = part.figure.with_suffix(suffix)
+            style.write(path, experiment.size, lambda figure: draw(part.config, part.outcome, figure))
+    return part
 
 
 def _make_room(folder: Path, key: dict[str, Any], *, force: bool) -> None:
