@@ -60,6 +60,10 @@ def test_type_checkers_see_each_name_where_it_is_imported_from() -> None:
             "numba scipy.stats scipy.optimize",
         ),
         ("from headgate.cli.app import run; run(['--help'])", "numpy numba scipy matplotlib ibis headgate.service"),
+        (
+            "from headgate.cli.app import run; run(['solve', '--help'])",
+            "numba headgate.service headgate.policies",
+        ),
     ],
 )
 def test_only_what_is_needed_is_imported(code: str, absent: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headgate.bench.harness import BENCHMARKS, Regret, Result, use_data
+from headgate.bench.harness import BENCHMARKS, AtMost, Result, use_data
 from headgate.extras import extra
 
 _MODULES = ("oracle", "estimators", "calibration", "learning", "whole", "logs")
@@ -15,4 +15,4 @@ def load() -> dict[str, object]:
     return dict(BENCHMARKS)
 
 
-__all__ = ["BENCHMARKS", "Regret", "Result", "load", "use_data"]
+__all__ = ["BENCHMARKS", "AtMost", "Result", "load", "use_data"]

@@ -1,17 +1,31 @@
-"""Measure two functions side by side, and collect the benchmarks of all modules.
+"""Measure two functions side by side or a process by itself, and collect the benchmarks of all modules.
 
-A benchmark is a function without arguments that returns a `Result`; `@benchmark("name")` registers it.
+A benchmark is a function without arguments that returns a `Result` (ours must be so many times faster than the
+reference) or an `AtMost` (ours must not exceed a bar); `@benchmark("name")` registers it, `headgate bench --only name`
+runs it. A row is five lines::
+
+    @benchmark("regret: my policy on my problem")
+    def mine() -> AtMost:
+        regrets = play(MyPolicy, problem, 40.0, rounds=10_000, runs=40)
+        return AtMost.of(regrets, even_split(problem, 40.0, 10_000), required=35.0)  # mean; p95 and worst in the note
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import statistics
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -44,8 +58,20 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Regret(Result):
-    """Regret of ours and of the reference; ours must be at most `required`. NaN: skipped."""
+class AtMost(Result):
+    """A figure of ours, such as regret or megabytes, and of the reference; ours must be at most `required`.
+
+    NaN: skipped, as what it needs is not at hand.
+    """
+
+    @classmethod
+    def of(cls, values: ArrayLike, reference: float, required: float, note: str = "", worst: float = inf) -> Self:
+        """The mean of some runs beside the bar, with p95 and the worst of them, which may be at most `worst`."""
+        runs = np.asarray(values, dtype=np.float64)
+        spread = f"p95 {np.percentile(runs, 95):.4g}, worst {runs.max():.4g} of {runs.size}"
+        return cls(
+            float(runs.mean()), reference, required, "; ".join(filter(None, (spread, note))), bool(runs.max() <= worst)
+        )
 
     @property
     def met(self) -> bool:
@@ -126,3 +152,37 @@ def side_by_side(
         for taken, function, count in zip(times, (ours, reference), calls, strict=True):
             taken.append(once(function, count))
     return statistics.median(times[0]), statistics.median(times[1])
+
+
+class Process(NamedTuple):
+    """What a process of its own took: seconds by the clock and of the processors, and megabytes at its peak."""
+
+    seconds: float
+    cpu: float
+    megabytes: float
+
+
+# The peak of the process itself: the kernel counts in `ru_maxrss` what its parent held when it was forked.
+_PEAK = """
+import re, resource
+with open("/proc/self/status") as status:
+    peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", status.read())[1]) / 1024
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print()
+print(sum(usage.ru_utime + usage.ru_stime for usage in used), peak)
+"""
+
+
+def process(code: str, *arguments: str, **environment: str) -> Process:
+    """Run Python code in a process of its own, so that nothing that this one holds or has imported counts."""
+    start = perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code + _PEAK, *arguments],
+        env=os.environ | environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    seconds = perf_counter() - start
+    cpu, megabytes = map(float, done.stdout.splitlines()[-1].split())
+    return Process(seconds, cpu, megabytes)

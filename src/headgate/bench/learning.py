@@ -5,17 +5,14 @@ Regret is expected regret against `Problem.solve`, summed over the rounds; the r
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 import headgate as hg
-from headgate.bench.harness import Regret, Result, benchmark, data_file, side_by_side
+from headgate.bench.harness import AtMost, Result, benchmark, data_file, process, side_by_side
 from headgate.bench.paper_reference import PaperRAUCB
 from headgate.calibration.reading.ednet_pseudo import read_answers
 from headgate.policies import Policy
@@ -51,29 +48,29 @@ def instances(arms: int, rate: tuple[float, float], p: tuple[float, float], runs
 
 
 @benchmark("regret: Thompson, paper's setting, 400 instances")
-def paper_setting() -> Regret:
+def paper_setting() -> AtMost:
     """Ten times the 40 instances asked for: instances differ so much in hardness that 40 decide nothing about p95."""
     problem = instances(10, (1 / 40, 2.0), (0.05, 1.0), 400, seed=2)
     regret = play(hg.Thompson, problem, 40.0, ROUNDS, 400)
     p95, blocks = float(np.percentile(regret, 95)), np.percentile(regret.reshape(10, 40), 95, axis=1)
     note = f"p95 {p95:.0f} (at most 58; in blocks of 40: {np.sort(blocks).round().astype(int)}), max {regret.max():.0f}"
-    return Regret(float(regret.mean()), even_split(problem, 40.0, ROUNDS), 35.0, note=note, holds=p95 <= 58.0)
+    return AtMost(float(regret.mean()), even_split(problem, 40.0, ROUNDS), 35.0, note=note, holds=p95 <= 58.0)
 
 
 @benchmark("regret: Thompson, paper's setting, 40 instances")
-def paper_setting_of_forty() -> Regret:
+def paper_setting_of_forty() -> AtMost:
     """Seed 5 is the first whose information limit c* ln T averages 43, as that of the figures to reach."""
     problem = instances(10, (1 / 40, 2.0), (0.05, 1.0), 40, seed=5)
     regret = play(hg.Thompson, problem, 40.0, ROUNDS, 40)
     note = f"p95 {np.percentile(regret, 95):.0f}, max {regret.max():.0f}"
-    return Regret(float(regret.mean()), even_split(problem, 40.0, ROUNDS), 35.0, note=note)
+    return AtMost(float(regret.mean()), even_split(problem, 40.0, ROUNDS), 35.0, note=note)
 
 
-def _on_saved_instance(make: Make, at_most: float, at_least: float = 0.0, note: str = "") -> Callable[[], Regret]:
-    def run() -> Regret:
+def _on_saved_instance(make: Make, at_most: float, at_least: float = 0.0, note: str = "") -> Callable[[], AtMost]:
+    def run() -> AtMost:
         problem = hg.datasets.saved_instance()
         regret = float(play(make, problem, 40.0, ROUNDS, 15).mean())
-        return Regret(regret, even_split(problem, 40.0, ROUNDS), at_most, note=note, holds=regret >= at_least)
+        return AtMost(regret, even_split(problem, 40.0, ROUNDS), at_most, note=note, holds=regret >= at_least)
 
     return run
 
@@ -106,25 +103,25 @@ for _name, _make, _most, _least, _note in (
 
 
 @benchmark("regret: Thompson, K=50")
-def fifty_arms() -> Regret:
+def fifty_arms() -> AtMost:
     problem = instances(50, (0.02, 2.0), (0.05, 1.0), 12, seed=3)
     regret = play(hg.Thompson, problem, 10.0, ROUNDS, 12)
-    return Regret(float(regret.mean()), even_split(problem, 10.0, ROUNDS), 600.0, note=f"max {regret.max():.0f}")
+    return AtMost(float(regret.mean()), even_split(problem, 10.0, ROUNDS), 600.0, note=f"max {regret.max():.0f}")
 
 
 @benchmark("regret: Thompson, rare successes")
-def rare_successes() -> Regret:
+def rare_successes() -> AtMost:
     problem = instances(20, (0.05, 1.0), (0.005, 0.08), 12, seed=4)
     regret = play(hg.Thompson, problem, 20.0, ROUNDS, 12)
-    return Regret(float(regret.mean()), even_split(problem, 20.0, ROUNDS), 150.0, note=f"max {regret.max():.0f}")
+    return AtMost(float(regret.mean()), even_split(problem, 20.0, ROUNDS), 150.0, note=f"max {regret.max():.0f}")
 
 
-def _quiz(law: Callable[[hg.Problem], hg.laws.Law], at_most: float) -> Callable[[], Regret]:
-    def run() -> Regret:
+def _quiz(law: Callable[[hg.Problem], hg.laws.Law], at_most: float) -> Callable[[], AtMost]:
+    def run() -> AtMost:
         quiz = hg.datasets.ednet_quiz()
         path = data_file("ednet_pseudo_users.csv")
         if path is None:
-            return Regret(np.nan, np.nan, at_most, note="skipped: needs the EdNet answers (--data)")
+            return AtMost(np.nan, np.nan, at_most, note="skipped: needs the EdNet answers (--data)")
         time, correct = read_answers(path, quiz.names)
         budget, batch = 694.86, np.repeat(np.arange(5), 8)  # 5 batches of 1,000 students, 8 seeds each
         best, even = quiz.solve(budget), np.full(20, budget / 20)
@@ -139,7 +136,7 @@ def _quiz(law: Callable[[hg.Problem], hg.laws.Law], at_most: float) -> Callable[
             lost_even += np.mean(optimum.sum(axis=1) - (correct[students] & (time[students] <= even)).sum(axis=1))
             expected += best.value - quiz.expected_reward(x)
         note = f"answers lost against x* on the same students; by the fitted curves {expected.mean():.0f}"
-        return Regret(float(lost.mean()), lost_even, at_most, note=note, holds=bool(expected.mean() <= at_most))
+        return AtMost(float(lost.mean()), lost_even, at_most, note=note, holds=bool(expected.mean() <= at_most))
 
     return run
 
@@ -149,7 +146,7 @@ benchmark("regret: Thompson, EdNet replayed, shapes learned")(_quiz(lambda _: hg
 
 
 @benchmark("regret: discount 0.995 in a drifting world")
-def drifting() -> Regret:
+def drifting() -> AtMost:
     """Rates redrawn every 2,000 rounds; the reference is the same policy without discount."""
     runs, period = 20, 2000
     phases = [instances(10, (1 / 40, 2.0), (0.05, 1.0), runs, seed=100 + i) for i in range(5)]
@@ -165,7 +162,7 @@ def drifting() -> Regret:
                 policy.observe(x, problem.play(x, rng))
                 regret += best - problem.expected_reward(x)
         total.append(float(regret.mean()))
-    return Regret(total[0], total[1], total[1] / 3.0, note="the reference never forgets")
+    return AtMost(total[0], total[1], total[1] / 3.0, note="the reference never forgets")
 
 
 class Loop:
@@ -239,12 +236,7 @@ def many_arms() -> Result:
 def first_decision() -> Result:
     decide = "import headgate as hg; hg.Thompson(hg.Exponential(), arms=10, max_budget=40.0, seed=0).allocate(40.0)"
 
-    def seconds(code: str) -> float:
-        start = perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)
-        return perf_counter() - start
-
-    seconds(decide)  # fills the cache
-    pairs = [(seconds(decide), seconds("import scipy.stats")) for _ in range(5)]
+    process(decide)  # compiles
+    pairs = [(process(decide).seconds, process("import scipy.stats").seconds) for _ in range(5)]
     ours, reference = (float(np.median(column)) for column in zip(*pairs, strict=True))
     return Result(ours, reference, 1.0 / 3.0, "whole processes, warm cache")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +10,7 @@ from time import process_time
 
 import numpy as np
 
-from headgate.bench.harness import Regret, Result, benchmark, once
+from headgate.bench.harness import AtMost, Result, benchmark, once, process
 from headgate.calibration.generator import write_criteo
 from headgate.calibration.reading import read_log
 from headgate.extras import extra
@@ -22,13 +20,11 @@ from headgate.problem import Problem
 ROWS = 16_500_000
 CAMPAIGNS = 675
 REPEATS = 3
-_PEAK = """
-import re, sys
-from pathlib import Path
+_READ = """
+import sys
 from headgate.calibration.reading import read_log
 read_log(sys.argv[1], "criteo")
-print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024)
-"""  # not getrusage(): Linux lets a process inherit the peak of the one that started it
+"""
 
 
 def many_campaigns() -> Problem:
@@ -85,9 +81,8 @@ def criteo() -> Result:
 
 
 @benchmark("memory: 16.5 million impressions added up")
-def memory() -> Regret:
+def memory() -> AtMost:
     """Peak memory of a process that reads the log; the reference is the size of the file."""
     path = _log()
-    found = subprocess.run([sys.executable, "-c", _PEAK, str(path)], check=True, capture_output=True, text=True)
-    megabytes, size = float(found.stdout), path.stat().st_size / 2**20
-    return Regret(megabytes, size, 2048.0, note="MB at the most; the reference is the compressed file")
+    megabytes, size = process(_READ, str(path)).megabytes, path.stat().st_size / 2**20
+    return AtMost(megabytes, size, 2048.0, note="MB at the most; the reference is the compressed file")

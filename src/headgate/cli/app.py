@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from importlib import import_module
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 import headgate
-from headgate.cli.bench import bench
-from headgate.cli.calibrate import calibrate
-from headgate.cli.demo import demo
-from headgate.cli.keys import keys
-from headgate.cli.reproduce import reproduce
-from headgate.cli.serve import serve
-from headgate.cli.simulate import simulate
-from headgate.cli.solve import solve
-from headgate.cli.state import audit, backup, restore, verify
-from headgate.cli.warm import warm
 from headgate.errors import InputError
 
 # Typer has its own copy of click in some releases and imports it in others: find the root of its errors.
@@ -24,8 +17,45 @@ _UsageError = cast(
     "type[typer.BadParameter]", next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 )
 
+# Each command, in the order of the help, and the module of `headgate.cli` that has the function of its name.
+COMMANDS = {
+    "demo": "demo",
+    "solve": "solve",
+    "simulate": "simulate",
+    "calibrate": "calibrate",
+    "reproduce": "reproduce",
+    "bench": "bench",
+    "warm": "warm",
+    "serve": "serve",
+    "keys": "keys",
+    "verify": "state",
+    "backup": "state",
+    "restore": "state",
+    "audit": "state",
+}
+
+
+class _Commands(TyperGroup):
+    """Imports a command when it is called, so that each takes only the time of what it needs."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # of every group
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  # of every group
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"headgate.cli.{COMMANDS[cmd_name]}"), cmd_name)
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich", callback=lambda: None)  # a group of one
+        if isinstance(command, typer.Typer):
+            alone.add_typer(command, name=cmd_name)
+        else:
+            alone.command(cmd_name)(command)
+        return cast("TyperGroup", get_command(alone)).commands[cmd_name]
+
+
 app = typer.Typer(
     name="headgate",
+    cls=_Commands,
     help="Split a limited budget between options, learn from what comes out, and prove how good the split is.",
     epilog="Start with: headgate demo",
     no_args_is_help=True,
@@ -33,17 +63,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
-app.command()(solve)
-app.command()(simulate)
-app.command()(calibrate)
-app.command()(reproduce)
-app.command()(bench)
-app.command()(serve)
-app.command()(warm)
-app.add_typer(keys, name="keys")
-for command in (verify, backup, restore, audit):
-    app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -70,7 +70,7 @@ def maximum(
     steps: int = _STEPS,
 ) -> Fit:
     """Maximise likelihood times prior, from `start` or from the prior's mean."""
-    from headgate.kernels.cure import fit  # noqa: PLC0415  # machine code loads on first use
+    from headgate.kernels.fit import fit  # noqa: PLC0415  # machine code loads on first use
 
     begin = prior[..., :2] if start is None else start
     theta, shape = fit(

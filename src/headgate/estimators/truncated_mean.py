@@ -38,7 +38,7 @@ class MeanTable:
     @classmethod
     def of(cls, law: Law, upper: float) -> Self:
         """Tabulate, as finely as it takes for a quintic through the points to be right between them."""
-        from scipy.interpolate import make_interp_spline  # noqa: PLC0415  # not light, and few policies need it
+        from scipy.interpolate import make_interp_spline  # noqa: PLC0415  # a quarter of a second that few need
 
         size, fineness = np.log(upper), 16
         while True:

@@ -19,7 +19,7 @@ def best_cells(worth, most, budget, cells):
                 if candidate > top:
                     top, taken = candidate, j
             following[n], choice[i, n] = top, taken
-        best[:] = following
+        best, following = following, best
     left = budget
     for i in range(arms - 1, -1, -1):
         cells[i] = choice[i, left]

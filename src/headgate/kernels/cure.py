@@ -1,4 +1,4 @@
-"""The mixture cure model: its likelihood for one arm from binned evidence, and Newton's method on it.
+"""The mixture cure model: its likelihood for one arm from binned evidence, with gradient and Hessian.
 
 theta = (log rate, logit activation). A failure at allocation x adds log(1 - p G(x)), a success with threshold X
 adds log p + log g(X), g the density of log phi(X); a bin stands for what fell into it through its mean. A normal
@@ -15,14 +15,12 @@ import numpy as np
 from numba import njit
 
 from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, SEEN, SUM, UNITS
-from headgate.kernels.compiled import gufunc
-from headgate.kernels.curves import BASE, CAP, COLUMNS, LOC, NORM, A, B, cdf, fill_row, log_density
+from headgate.kernels.curves import BASE, CAP, LOC, NORM, A, B, cdf, log_density
 from headgate.kernels.special import gammainc, gammaincc
 from headgate.laws.standard import TABLE_SIZE, TABLE_START, TABLE_STEP, Base
 
 _GAMMA, _BURR, _NORMAL = int(Base.GAMMA), int(Base.BURR), int(Base.NORMAL)
 _TINY = 1e-300
-_CLIP = 40.0  # |logit p|: beyond, p is 0 or 1 to the last digit
 _LARGE = 650.0  # log z beyond which only its being large matters; sums of z, times b^2, are still finite
 _STEP = 2.0 ** (1 / PER_OCTAVE)
 _LOG_STEP = math.log(2.0) / PER_OCTAVE
@@ -31,6 +29,11 @@ POINTS = (2, 3, BINS)
 """Failed and seen; count, s and w; one column per non-empty bin."""
 SUMS = 6
 _N_FAILED, _N_SEEN, _REF, _TOTAL, _TOTAL_S, _TOTAL_W = range(SUMS)
+
+
+_ARMS = "float64[:], "
+ARMS = f"int64[:], {4 * _ARMS}float64[:,:,:], boolean[:], float64[:,:,:,:], float64[:], float64[:,:], float64[:,:], "
+"""What the kernels on a law and its evidence begin with: standard form, integer, bins, edges, prior and theta."""
 
 
 @njit(error_model="numpy")
@@ -219,72 +222,3 @@ def log_likelihood(row, table, integer, bins, edges, prior, theta, out):
     points, sums = np.empty(POINTS), np.empty(SUMS)
     gather(row, bins, edges, points, sums)
     return gathered_likelihood(row, table, integer, points, sums, prior, theta, out)
-
-
-@njit(error_model="numpy")
-def newton(row, table, integer, points, sums, prior, theta, steps, out):
-    """Climb to the maximum from theta, in place, in at most `steps` steps; returns the log likelihood there.
-
-    The curvature is made positive by its eigenvalues, and a step that does not climb is halved.
-    """
-    best = gathered_likelihood(row, table, integer, points, sums, prior, theta, out)
-    trial, work = np.empty(2), np.empty(5)
-    for _ in range(steps):
-        mean, half = -0.5 * (out[2] + out[4]), -0.5 * (out[2] - out[4])
-        spread = math.hypot(half, out[3])
-        low, high = mean - spread, mean + spread
-        floor = max(1e-9 * high, 1e-12)
-        c11, c12, c22 = -out[2], -out[3], -out[4]
-        lifted = low < floor
-        if lifted:  # add what lifts the smallest eigenvalue
-            lift = max(abs(low), floor) - low
-            c11 += lift
-            c22 += lift
-        det = c11 * c22 - c12 * c12
-        d1 = (c22 * out[0] - c12 * out[1]) / det
-        d2 = (c11 * out[1] - c12 * out[0]) / det
-        size = max(abs(d1), abs(d2))
-        shorten = 3.0 / max(size, 3.0)
-        d1, d2, size = d1 * shorten, d2 * shorten, size * shorten
-        promised = out[0] * d1 + out[1] * d2
-        scale, improved, value = 1.0, False, best
-        for _ in range(30):
-            trial[0] = theta[0] + scale * d1
-            trial[1] = min(max(theta[1] + scale * d2, -_CLIP), _CLIP)
-            value = gathered_likelihood(row, table, integer, points, sums, prior, trial, work)
-            if value >= best + 1e-4 * scale * promised - 1e-12 * abs(best):
-                improved = True
-                break
-            scale *= 0.5
-        if not improved:
-            break
-        theta[0], theta[1] = trial[0], trial[1]
-        out[:] = work
-        best = value
-        if size < (1e-10 if lifted else 1e-7):  # a true Newton step leaves the order of its square
-            break
-    return best
-
-
-_ARMS = "float64[:], "
-ARMS = f"int64[:], {4 * _ARMS}float64[:,:,:], boolean[:], float64[:,:,:,:], float64[:], float64[:,:], float64[:,:], "
-"""What the kernels on a law and its evidence begin with: standard form, integer, bins, edges, prior and theta."""
-
-
-@gufunc(
-    [f"void({ARMS}int64, float64[:,:], float64[:,:])"],
-    "(k),(k),(k),(k),(k),(r,c,n),(k),(k,h,s,j),(j),(k,q),(k,d),()->(k,d),(k,q)",
-)
-def fit(base, a, b, shift, cap, table, integer, bins, edges, prior, start, steps, theta, shape):
-    """Maximise each arm's penalised likelihood from `start`.
-
-    `prior` holds two means and two precisions an arm; `shape` receives the Hessian (11, 12, 22) and the value.
-    """
-    row, out = np.empty(COLUMNS), np.empty(5)
-    points, sums = np.empty(POINTS), np.empty(SUMS)
-    for i in range(base.size):
-        fill_row(row, base[i], a[i], b[i], shift[i], cap[i], 1.0, 0.0)
-        gather(row, bins[i], edges, points, sums)
-        theta[i, 0], theta[i, 1] = start[i, 0], start[i, 1]
-        shape[i, 3] = newton(row, table, integer[i], points, sums, prior[i], theta[i], steps, out)
-        shape[i, 0], shape[i, 1], shape[i, 2] = out[2], out[3], out[4]

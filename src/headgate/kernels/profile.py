@@ -34,7 +34,8 @@ def _profile(row, table, integer, points, sums, prior, theta, held, out):
             break
         done = abs(step) < 1e-8 or (value - best <= 1e-11 and abs(slope * step) < 1e-11)
         theta[free], best = trial[free], max(value, best)
-        out[:] = work
+        for j in range(5):
+            out[j] = work[j]
         if done:
             break
     return best
