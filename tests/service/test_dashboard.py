@@ -18,7 +18,7 @@ from headgate.service.dashboard.bands import band, rim
 from headgate.service.dashboard.curves import seen
 from headgate.service.dashboard.files import PLOTLY
 from headgate.service.dashboard.pages import login_page
-from headgate.service.engine.ledger import Ledger
+from headgate.service.engine.queue import Ledger
 from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database
 from headgate.service.views import row_of
@@ -132,7 +132,8 @@ def test_the_first_page_has_every_allocator(pages: httpx.Client) -> None:
     assert [(one["name"], one["status"]) for one in found] == [
         ("quiz", "learning"), ("new", "new"), ("old", "archived")
     ]  # fmt: skip
-    assert (found[0]["decisions"], found[0]["complete"], found[0]["recent_rounds"]) == (4, 4, 4)
+    assert (found[0]["decisions"], found[0]["complete"]) == (4, 4)
+    assert 1 <= found[0]["recent_rounds"] <= 4  # fewer, if a snapshot was taken in between
     assert found[0]["law"] == "weibull, shape 1.6"
 
 

@@ -9,21 +9,20 @@ import pytest
 
 from headgate.service import clock, demo, views
 from headgate.service.bodies import Counts
-from headgate.service.engine.ledger import Ledger
-from headgate.service.engine.writer import Writer
+from headgate.service.engine.queue import Ledger, Queue
+from headgate.service.service import Service
 from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database
-from headgate.service.web.state import Service
 from tests.service.asking import create
 
 
 async def lesson(database: Database, world: demo.World, students: int) -> None:
     """Many students at once, none of whom keeps anyone waiting."""
-    service = Service(Settings(demo=True), database, Writer(Ledger(database)))
+    service = Service(Settings(demo=True), database, Queue(Ledger(database)))
     rng = np.random.default_rng(0)
     await demo.play(service, world, rng, rounds=1)
     await asyncio.gather(*(demo.student(service, world, rng, hurry=0.0) for _ in range(students)))
-    await service.writer.stop()
+    await service.queue.stop()
 
 
 @pytest.mark.parametrize("world", demo.worlds(), ids=lambda world: world.name)
@@ -53,6 +52,6 @@ def test_somebody_elses_classroom_is_left_alone(sqlite_url: str) -> None:
 
 
 async def lesson_of_others(database: Database) -> None:
-    service = Service(Settings(demo=True), database, Writer(Ledger(database)))
+    service = Service(Settings(demo=True), database, Queue(Ledger(database)))
     await demo.play(service, demo.worlds()[0], np.random.default_rng(0), rounds=5)
-    await service.writer.stop()
+    await service.queue.stop()

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from headgate.service.engine.learner import Learner, evidence_of
-from headgate.service.engine.ledger import Ledger
-from headgate.service.engine.requests import Reported
+from headgate.service.engine.queue import Ledger
+from headgate.service.engine.records import Receipt
 from headgate.service.faults import ConflictError, ServiceError, UnavailableError
 from headgate.service.store import Database, statements
 from headgate.service.verify import verify
@@ -54,7 +54,7 @@ def test_shuffled_repeated_partial_and_contradictory_reports(database: Database,
             if isinstance(answer, ConflictError):
                 contradictions += 1
                 continue
-            assert isinstance(answer, Reported), answer
+            assert isinstance(answer, Receipt), answer
             heard[key] |= {arm: said[arm] for arm in answer.accepted}
     assert contradictions > 0
     expected = asking.evidence_of_log({k: (allocations[k], heard[k]) for k in allocations}, ARMS)
@@ -69,7 +69,7 @@ def test_a_worker_decides_from_what_another_heard(database: Database) -> None:
     asking.decide(other, "warm")
     asking.play(one, 25)
     asking.decide(other, "next")
-    (learner,) = other._learners.values()
+    (learner,) = other.memory.learners.values()
     assert np.array_equal(learner.state.evidence.bins, stored(database))
     assert learner.state.round == 27
 
@@ -109,7 +109,7 @@ def test_a_decision_knows_the_reports_of_its_batch(database: Database) -> None:
         asking.create(ledger, name, policy={"name": "thompson", "seed": 7})
         asking.play(ledger, 8, name=name)
         asking.decide(ledger, f"{name}-d", name=name)
-    made = {name: ledger.recent[f"{name}-d"].allocation or {} for name in ("after", "with", "before")}
+    made = {name: ledger.memory.decisions[f"{name}-d"].allocation or {} for name in ("after", "with", "before")}
     assert list(made["after"].values()) == list(made["with"].values()) == list(made["before"].values())
     said = {name: asking.tell(f"{name}-d", results(made[name], set(ARMS))) for name in made}
     ledger.answer([said["after"]])
@@ -137,6 +137,6 @@ def test_a_restart_continues_where_it_was(database: Database) -> None:
     new = Ledger(database)
     assert new.answer([asking.ask("quiz-0-3")]) == old.answer([asking.ask("quiz-0-3")])
     fresh = database.look(lambda connection: Learner(connection, row_of(connection, "quiz")))
-    (learner,) = old._learners.values()
+    (learner,) = old.memory.learners.values()
     assert np.array_equal(fresh.evidence.bins, learner.evidence.bins)
     assert asking.decide(new, "after")["allocation"] == fresh.allocate(20.0, 20)

@@ -12,8 +12,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
 from headgate.service.engine import changes
-from headgate.service.engine.ledger import Ledger
-from headgate.service.engine.writer import Writer
+from headgate.service.engine.queue import Ledger, Queue
 from headgate.service.faults import UnavailableError
 from headgate.service.store import Database, open_database, statements
 from headgate.service.verify import verify
@@ -25,7 +24,7 @@ ARMS: list[str] = QUIZ["arms"]
 
 
 def _lock_as_a_batch_does(connection: Connection) -> None:
-    assert len(statements.LOCK.rows(connection, ids=[1])) == 1
+    assert len(statements.LOCK.rows(connection, ids=[1], names=[])) == 1
 
 
 def _lock_as_a_change_does(connection: Connection) -> None:
@@ -70,8 +69,8 @@ def _broken_commit(database: Database, patch: pytest.MonkeyPatch) -> None:
 def _memory(ledger: Ledger) -> Any:
     """What the one learner in memory has learned, after its next decision."""
     asking.decide(ledger, "look")
-    (learner,) = ledger._learners.values()
-    return learner.policy.evidence.bins
+    (learner,) = ledger.memory.learners.values()
+    return learner.state.evidence.bins
 
 
 def test_memory_is_the_database_after_a_commit_that_failed(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,12 +98,12 @@ def test_memory_is_the_database_after_a_commit_that_failed_beside_the_loop(
     made = asking.decide(ledger, "d")["allocation"]
 
     async def report_and_fail() -> None:
-        writer = Writer(ledger)
+        queue = Queue(ledger)
         with monkeypatch.context() as patch:
             _broken_commit(database, patch)
             with pytest.raises(UnavailableError):
-                await writer.ask(asking.tell("d", results(made, set(ARMS))))
-        await writer.stop()
+                await queue.ask(asking.tell("d", results(made, set(ARMS))))
+        await queue.stop()
 
     asyncio.run(report_and_fail())
     assert np.array_equal(_memory(ledger), stored(database))

@@ -21,7 +21,7 @@ from sqlalchemy import Connection, MetaData, create_engine, insert, select
 from headgate.errors import InputError
 from headgate.service import upkeep
 from headgate.service.backup import restore
-from headgate.service.engine.ledger import Ledger
+from headgate.service.engine.queue import Ledger
 from headgate.service.faults import UnavailableError
 from headgate.service.store import Database, open_database, schema
 from headgate.service.store.database import migration_config

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 import headgate as hg
 from headgate.policies import Policy
-from headgate.service.engine.ledger import Ledger
+from headgate.service.engine.queue import Ledger
 from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms
 from headgate.service.store import Database, schema
 from tests.service import asking

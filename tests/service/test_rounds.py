@@ -255,10 +255,12 @@ def test_a_budget_that_is_too_large_is_named(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-def test_the_example_in_the_documentation_runs(client: httpx.Client) -> None:
+def test_the_examples_in_the_documentation_run(client: httpx.Client) -> None:
     text = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
-    code = text.split("```python\n")[1].split("```")[0].replace("http://127.0.0.1:8000", str(client.base_url))
     names: dict[str, Any] = {}
-    exec(code, names)  # noqa: S102  # our own documentation
+    for block in text.split("```python\n")[1:]:  # each goes on where the one before ended
+        code = block.split("```")[0].replace("http://127.0.0.1:8000", str(client.base_url))
+        exec(code, names)  # noqa: S102  # our own documentation
     names["client"].close()
     assert client.get("/v1/allocators/quiz").json()["counts"]["complete"] == 1
+    assert names["everything"].trials.sum() > 8, "four of the log, twice, and what was decided"

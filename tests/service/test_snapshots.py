@@ -10,12 +10,11 @@ import pytest
 from sqlalchemy import Connection, func, select
 
 from headgate.service import clock, snapshots, views
-from headgate.service.engine.ledger import Ledger
-from headgate.service.engine.writer import Writer
+from headgate.service.engine.queue import Ledger, Queue
+from headgate.service.service import Service
 from headgate.service.settings import Settings
 from headgate.service.snapshots import Snapshot, due, history, keep, take
 from headgate.service.store import Database, schema
-from headgate.service.web.state import Service
 from tests.service.asking import create, decide, play
 
 
@@ -78,11 +77,11 @@ def test_two_workers_keep_one(database: Database) -> None:
     play(ledger, 10)
 
     async def both() -> None:
-        services = [Service(Settings(), database, Writer(Ledger(database))) for _ in range(2)]
+        services = [Service(Settings(), database, Queue(Ledger(database))) for _ in range(2)]
         await asyncio.gather(*(snapshots.keep_due(service, {}) for service in services))
         await snapshots.keep_due(services[0], {})
         for service in services:
-            await service.writer.stop()
+            await service.queue.stop()
 
     asyncio.run(both())
     assert database.look(_rows) == 1

@@ -51,9 +51,15 @@ class Walk:
         """The files that were passed."""
         return {name.partition(":")[0] for name in self.calls}
 
+    @property
+    def functions(self) -> set[str]:
+        """The functions that were passed: what a reader has to look up."""
+        return {name for name in self.calls if not name.endswith(("comp>", "genexpr>", "lambda>"))}
+
     def __str__(self) -> str:
         lines = [f"  {count:3d} {name}" for name, count in self.calls.items()]
-        return "\n".join([f"{len(self.files)} files, {self.calls.total()} calls", *lines])
+        totals = f"{len(self.files)} files, {len(self.functions)} functions, {self.calls.total()} calls"
+        return "\n".join([totals, *lines])
 
 
 async def walks(database: str) -> tuple[Walk, Walk]:

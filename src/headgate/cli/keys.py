@@ -32,7 +32,7 @@ def create(
     """Make a key. The secret is shown now and never again: the database keeps a digest of it."""
     needs_service()
     from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store.keys import create_key  # noqa: PLC0415  # as above
+    from headgate.service.store.keys import create_key  # noqa: PLC0415  # an extra, and not light
 
     found = open_database(database)
     with found.transaction() as connection:
@@ -45,8 +45,8 @@ def list_keys(database: DatabaseOption = DATABASE) -> None:
     """List the keys, without their secrets."""
     needs_service()
     from headgate.service import clock  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # as above
-    from headgate.service.store.keys import all_keys  # noqa: PLC0415  # as above
+    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.store.keys import all_keys  # noqa: PLC0415  # an extra, and not light
 
     table = Table("id", "name", "scope", "rate", "created", "revoked", show_edge=False, pad_edge=False)
     for key in open_database(existing(database)).look(all_keys):
@@ -63,7 +63,7 @@ def revoke(
     """Make a key useless; running workers know within two seconds."""
     needs_service()
     from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store.keys import revoke_key  # noqa: PLC0415  # as above
+    from headgate.service.store.keys import revoke_key  # noqa: PLC0415  # an extra, and not light
 
     found = open_database(existing(database))
     with found.transaction() as connection:

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from headgate.errors import InputError, UnsupportedError
+from headgate.errors import InputError
+from headgate.extras import extra
 
 DATABASE = "sqlite:///headgate.db"
 DatabaseOption = Annotated[
@@ -25,14 +26,8 @@ DatabaseOption = Annotated[
 
 def needs_service() -> None:
     """Say which extra is missing, if it is."""
-    try:
-        import alembic  # noqa: F401, PLC0415  # only looked for
-        import fastapi  # noqa: F401, PLC0415  # as above
-        import prometheus_client  # noqa: F401, PLC0415  # as above
-        import sqlalchemy  # noqa: F401, PLC0415  # as above
-        import uvicorn  # noqa: F401, PLC0415  # as above
-    except ModuleNotFoundError as cause:
-        raise UnsupportedError(f"the service needs {cause.name}: pip install 'headgate[service]'") from cause
+    for module in ("alembic", "fastapi", "prometheus_client", "sqlalchemy", "uvicorn"):
+        extra(module)
 
 
 def existing(url: str) -> str:
@@ -73,12 +68,12 @@ def serve(
     needs_service()
     import uvicorn  # noqa: PLC0415  # an extra, and not light
 
-    from headgate.service.engine.warm import warm_up  # noqa: PLC0415  # as above
-    from headgate.service.settings import Settings  # noqa: PLC0415  # as above
-    from headgate.service.store import open_database  # noqa: PLC0415  # as above
-    from headgate.service.store.database import without_password  # noqa: PLC0415  # as above
-    from headgate.service.store.keys import all_keys  # noqa: PLC0415  # as above
-    from headgate.service.web.guard import is_loopback  # noqa: PLC0415  # as above
+    from headgate.service.engine.warm import warm_up  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.settings import Settings  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.store.database import without_password  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.store.keys import all_keys  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.web.guard import is_loopback  # noqa: PLC0415  # an extra, and not light
 
     if log_level not in uvicorn.config.LOG_LEVELS:
         raise InputError(f"--log-level must be one of {', '.join(uvicorn.config.LOG_LEVELS)}, got {log_level!r}")

@@ -26,7 +26,7 @@ def verify(database: UrlArgument) -> None:
     """
     needs_service()
     from headgate.service import verify as checking  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # as above
+    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
 
     console, seen = Console(stderr=True, highlight=False), {"": 0}
     with console.status("reading the log") as status:
@@ -58,7 +58,7 @@ def backup(
     """
     needs_service()
     from headgate.service.backup import backup as copy  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # as above
+    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
 
     rows = copy(open_database(existing(database), migrate=False), file)
     typer.echo(f"{rows:,} rows in {file}")
@@ -76,8 +76,8 @@ def restore(
     """
     needs_service()
     from headgate.service.backup import restore as fill  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # as above
-    from headgate.service.verify import verify as differences  # noqa: PLC0415  # as above
+    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.verify import verify as differences  # noqa: PLC0415  # an extra, and not light
 
     if not file.is_file():
         raise InputError(f"there is no backup {file}")
@@ -98,7 +98,7 @@ def audit(
     """Show who created, changed, archived, imported, and made or revoked keys; one JSON object a line."""
     needs_service()
     from headgate.service.store import audit as log  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # as above
+    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
 
     for entry in open_database(existing(database), migrate=False).look(lambda c: log.entries(c, limit)):
         typer.echo(json.dumps(entry))

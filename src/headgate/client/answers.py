@@ -22,7 +22,7 @@ class _Answer:
     def of(cls, data: Json) -> Self:
         """Read it from JSON."""
         known = {f.name: data[f.name] for f in fields(cls) if f.name in data or f.default is MISSING}  # type: ignore[arg-type]  # every subclass is a dataclass
-        return cls(**{name: _READ.get(name, _as_it_is)(value) for name, value in known.items()})
+        return cls(**{name: _READ[name](value) if name in _READ else value for name, value in known.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ class Estimates(_Answer):
     @classmethod
     def of(cls, data: Json) -> Self:
         """Read it from JSON; the arms by name."""
-        known: dict[str, Any] = {f.name: data[f.name] for f in fields(cls)}
-        return cls(**known | {"arms": {one["arm"]: ArmEstimate.of(one) for one in data["arms"]}})
+        arms = {one["arm"]: ArmEstimate.of(one) for one in data["arms"]}
+        return cls(**{f.name: data[f.name] for f in fields(cls)} | {"arms": arms})
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +181,6 @@ def many(member: str, read: Callable[[Json], T]) -> Callable[[Json], list[T | Cl
         return found
 
     return read_all
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def _time(text: str | None) -> datetime | None:

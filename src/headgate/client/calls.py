@@ -1,4 +1,7 @@
-"""Calls of the API as values: what to send, and how to read what comes back. Nothing here does any input or output."""
+"""Calls of the API as values: what to send, and how to read what comes back. Nothing here does any input or output.
+
+`Client` and `AsyncClient` have each of them as a method, which sends it and returns what `Call[T]` promises, a T.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 from headgate.client.answers import (
@@ -28,7 +31,7 @@ Results = Mapping[str, float | None]
 
 
 class HasDict(Protocol):
-    """A law of Headgate, or whatever else can be written as plain data."""
+    """A law or evidence of Headgate, or whatever else can be written as plain data."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -61,16 +64,21 @@ def put_allocator(
     arms: Sequence[str | Json],
     law: Law,
     max_budget: float,
-    policy: str | Json,
-    reward: str,
-    feedback_deadline: float | None,
-    on_expiry: str,
-    units: str | None,
+    *,
+    policy: str | Json = "thompson",
+    reward: Literal["sum", "cascade"] = "sum",
+    feedback_deadline: float | None = 86_400.0,
+    on_expiry: Literal["ignore", "failure"] = "ignore",
+    units: str | None = None,
 ) -> Call[Allocator]:
-    """Create an allocator; the same again changes nothing."""
+    """Create an allocator; the same again changes nothing, another of the same name is a `ConflictError`.
+
+    `arms` are names, or `{"name", "law", "lower", "upper"}`; `policy` is a name, or one with options. Seconds until a
+    decision counts as expired are `feedback_deadline`, None for never; `on_expiry` says what silence until then means.
+    """
     body = {
-        "arms": [arm if isinstance(arm, str) else {**arm, "law": _law(arm.get("law"))} for arm in arms],
-        "law": _law(law),
+        "arms": [arm if isinstance(arm, str) else {**arm, "law": _plain_law(arm.get("law"))} for arm in arms],
+        "law": _plain_law(law),
         "policy": {"name": policy} if isinstance(policy, str) else dict(policy),
         "max_budget": max_budget,
         "reward": reward,
@@ -82,28 +90,30 @@ def put_allocator(
 
 
 def allocator(name: str) -> Call[Allocator]:
-    """Look at an allocator."""
+    """Return an allocator as it stands."""
     return Call("GET", _allocator(name), None, Allocator.of)
 
 
 def allocators() -> Call[list[Allocator]]:
-    """Look at all of them."""
+    """Return all of them by name, archived ones too."""
     return Call("GET", "/v1/allocators", None, lambda data: [Allocator.of(one) for one in data["allocators"]])
 
 
 def archive(name: str) -> Call[Allocator]:
-    """Let it make no more decisions."""
+    """Let an allocator make no more decisions; outcomes still count."""
     return Call("POST", f"{_allocator(name)}/archive", b"", Allocator.of)
 
 
-def add_arm(name: str, arm: str, law: Law | None, lower: float, upper: float | None) -> Call[Allocator]:
-    """Add an arm, or bring a retired one back."""
-    body = {"name": arm, "law": _law(law), "lower": lower, "upper": upper}
+def add_arm(
+    name: str, arm: str, *, law: Law | None = None, lower: float = 0.0, upper: float | None = None
+) -> Call[Allocator]:
+    """Add an arm, or bring a retired one back with all that is known of it."""
+    body = {"name": arm, "law": _plain_law(law), "lower": lower, "upper": upper}
     return Call("POST", f"{_allocator(name)}/arms", _json(body), Allocator.of)
 
 
 def retire_arm(name: str, arm: str) -> Call[Allocator]:
-    """Give an arm nothing any more."""
+    """Give an arm nothing any more; what is still reported of it counts."""
     return Call("POST", f"{_allocator(name)}/arms/{_part(arm)}/retire", b"", Allocator.of)
 
 
@@ -111,27 +121,39 @@ def retire_arm(name: str, arm: str) -> Call[Allocator]:
 
 
 def decide(
-    name: str, budget: float | None, decision_id: str | None, context: Json | None, step: float | None
+    name: str,
+    budget: float | None,
+    *,
+    decision_id: str | None = None,
+    context: Json | None = None,
+    step: float | None = None,
 ) -> Call[Decision]:
-    """Split a budget, or None for one that is not known."""
+    """Split a budget; None is one that is not known: the answer has a schedule, in steps of `step`.
+
+    The same `decision_id` gets the same answer, also years later; without one, the client makes one. `context` is kept
+    with the decision, and not looked at.
+    """
     body = _decision(budget, decision_id, context, step)
     return Call("POST", f"{_allocator(name)}/decisions", _json(body), Decision.of)
 
 
 def decide_many(
-    name: str, budgets: Sequence[float | None], decision_ids: Sequence[str] | None
+    name: str, budgets: Sequence[float | None], *, decision_ids: Sequence[str] | None = None
 ) -> Call[list[Decision | ClientError]]:
-    """Split many budgets."""
-    ids: Sequence[str | None]
-    if decision_ids is not None and len(decision_ids) != len(budgets):
-        raise InputError(f"there must be one decision id for each budget, got {len(decision_ids)} of {len(budgets)}")
-    ids = [None] * len(budgets) if decision_ids is None else decision_ids
+    """Split many budgets, at most 1000, in one call; in their order, each its decision or its error."""
+    ids: Sequence[str | None] = [None] * len(budgets) if decision_ids is None else decision_ids
+    if len(ids) != len(budgets):
+        raise InputError(f"there must be one decision id for each budget, got {len(ids)} of {len(budgets)}")
     body = {"decisions": [_decision(budget, key, None, None) for budget, key in zip(budgets, ids, strict=True)]}
     return Call("POST", f"{_allocator(name)}/decisions/batch", _json(body), many("decision", Decision.of))
 
 
-def report(decision: str | Decision, results: Results, spent: float | None) -> Call[OutcomeAnswer]:
-    """Say what came of a decision."""
+def report(decision: str | Decision, results: Results, *, spent: float | None = None) -> Call[OutcomeAnswer]:
+    """Say what came of a decision, whole or in part: per arm the threshold of its success, None for a failure.
+
+    Of a schedule, `spent` is how much of it was carried out. A contradiction to what was said before is a
+    `ConflictError`.
+    """
     path = f"/v1/decisions/{_part(_id(decision))}/outcome"
     return Call("POST", path, _json(_outcome(results, spent)), OutcomeAnswer.of)
 
@@ -139,7 +161,7 @@ def report(decision: str | Decision, results: Results, spent: float | None) -> C
 def report_many(
     outcomes: Sequence[tuple[str | Decision, Results]] | Mapping[str, Results],
 ) -> Call[list[OutcomeAnswer | ClientError]]:
-    """Say what came of many decisions."""
+    """Say what came of many decisions, at most 1000, in one call; in their order, each its answer or its error."""
     pairs = list(outcomes.items()) if isinstance(outcomes, Mapping) else outcomes
     body = {"outcomes": [{"decision_id": _id(key), **_outcome(results, None)} for key, results in pairs]}
     return Call("POST", "/v1/outcomes", _json(body), many("outcome", OutcomeAnswer.of))
@@ -148,31 +170,35 @@ def report_many(
 # -- what is known ---------------------------------------------------------------------------------------------------
 
 
-def estimates(name: str, budget: float | None, level: float) -> Call[Estimates]:
-    """Ask what is known of every arm."""
+def estimates(name: str, *, budget: float | None = None, level: float = 0.9) -> Call[Estimates]:
+    """Return what is known of every arm, with intervals, and the best allocation of `budget` by it."""
     query = {"level": level} if budget is None else {"level": level, "budget": budget}
     return Call("GET", f"{_allocator(name)}/estimates?{urlencode(query)}", None, Estimates.of)
 
 
 def history(name: str, before: int | None, page: int) -> Call[Page]:
-    """Look at a page of decisions, newest first."""
+    """Return a page of decisions, newest first."""
     query = {"limit": page} if before is None else {"limit": page, "before": before}
     return Call("GET", f"{_allocator(name)}/history?{urlencode(query)}", None, Page.of)
 
 
 def export_evidence(name: str) -> Call[dict[str, Any]]:
-    """Ask for all that has been seen, as `import_evidence` takes it."""
+    """Return all that has been seen: plain data for `import_evidence` and `headgate.Evidence.from_dict`."""
     return Call("GET", f"{_allocator(name)}/evidence", None, dict)
 
 
-def import_evidence(name: str, evidence: Json, import_id: str) -> Call[ImportAnswer]:
-    """Add evidence from elsewhere, once for each `import_id`."""
+def import_evidence(name: str, evidence: Json | HasDict, import_id: str) -> Call[ImportAnswer]:
+    """Add evidence from elsewhere, once for each `import_id`: of another allocator, or of a log.
+
+    A `headgate.Evidence` has all arms of the allocator in their order; `Evidence.to_dict(names)` may have some of them,
+    in any order.
+    """
     path = f"{_allocator(name)}/evidence/{_part(import_id)}"
-    return Call("PUT", path, _json(dict(evidence)), ImportAnswer.of)
+    return Call("PUT", path, _json(evidence if isinstance(evidence, Mapping) else evidence.to_dict()), ImportAnswer.of)
 
 
 def health() -> Call[str]:
-    """Ask whether the service can do its work."""
+    """Return how the service is, if it can do its work; else raise an `UnavailableError`."""
     return Call("GET", "/readyz", None, lambda data: str(data["status"]))
 
 
@@ -197,7 +223,7 @@ def _id(decision: str | Decision) -> str:
     return decision.decision_id if isinstance(decision, Decision) else decision
 
 
-def _law(law: Law | None) -> Any:
+def _plain_law(law: Law | None) -> Any:
     return law if law is None or isinstance(law, str | Mapping) else law.to_dict()
 
 

@@ -1,20 +1,11 @@
-"""What both transports share: how httpx is set up, and how a client is told where to go."""
+"""How an httpx client is set up: where to go, and with which key."""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import urlsplit
 
-from headgate.errors import InputError, UnsupportedError
-
-
-def httpx_or_why() -> Any:
-    """Return httpx, or say how to get it."""
-    try:
-        import httpx  # noqa: PLC0415  # an extra
-    except ModuleNotFoundError as missing:
-        raise UnsupportedError("the client needs httpx: pip install 'headgate[client]'") from missing
-    return httpx
+from headgate.errors import InputError
 
 
 def options(url: str, key: str | None) -> dict[str, Any]:

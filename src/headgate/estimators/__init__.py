@@ -1,16 +1,18 @@
 """Estimators: from evidence to activation and rate."""
 
 from headgate.estimators.estimate import Estimate
-from headgate.estimators.likelihood import likelihood
+from headgate.estimators.likelihood import Peak, likelihood, most_likely
 from headgate.estimators.maximum import Fit, maximum, weak_prior, whole_arms
 from headgate.estimators.truncated_mean import corrected_rate, paper_activation, paper_rate, seen_mean
 
 __all__ = [
     "Estimate",
     "Fit",
+    "Peak",
     "corrected_rate",
     "likelihood",
     "maximum",
+    "most_likely",
     "paper_activation",
     "paper_rate",
     "seen_mean",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,19 +68,15 @@ def likelihood(
         raise ParameterError(f"level must be within (0, 1), got {level!r}")
     if law.arm_axis() not in ((), (evidence.arms,)):
         raise ShapeError(f"{law} does not fit {evidence.arms} arms")
-    integer, learned, shapes = whole_arms(law, evidence.arms), law.shape_prior, None
-    if learned is not None and form is None:
-        shapes = learn_shapes(law, learned, evidence, weak_prior(evidence) if prior is None else prior, integer)
-        form, interval = shapes.form, "fisher"
-    form = form or standard_form(law, evidence.arms)
-    found = maximum(form, integer, evidence, weak_prior(evidence, form) if prior is None else prior)
+    peak = most_likely(law, evidence, prior, form)
+    found, shapes = peak.fit, peak.shapes
     cov = found.covariance if shapes is None else _with_shapes(found.covariance, shapes)
     z = float(special.ndtri(0.5 + level / 2.0))
-    if interval == "fisher":
+    if interval == "fisher" or shapes is not None:
         spread = z * np.sqrt(cov[..., [0, 2]])
         low, high = found.theta - spread, found.theta + spread
     else:
-        low, high = _likelihood_ratio(form, integer, evidence, prior, found, z * z)
+        low, high = _likelihood_ratio(peak.form, peak.whole, evidence, prior, found, z * z)
     p = special.expit(found.theta[..., 1])
     # The delta method on log p + log rate.
     product = cov[..., 0] + 2.0 * (1.0 - p) * cov[..., 1] + (1.0 - p) ** 2 * cov[..., 2]
@@ -96,6 +92,30 @@ def likelihood(
         shape=None if shapes is None else np.exp(shapes.log_shape),
         shape_interval=None if shapes is None else np.exp(_around(shapes.log_shape, z * np.sqrt(shapes.variance))),
     )
+
+
+class Peak(NamedTuple):
+    """The maximum of the likelihood, and what it is the maximum of."""
+
+    fit: Fit
+    """In (log rate, logit activation), at the learned shapes if there are any."""
+    prior: Floats
+    """Means and precisions of (log rate, logit activation): (..., K, 4)."""
+    form: Standard
+    whole: NDArray[np.bool_]
+    """Arms that count in whole units."""
+    shapes: ShapeFit | None
+
+
+def most_likely(law: Law, evidence: Evidence, prior: Floats | None = None, form: Standard | None = None) -> Peak:
+    """Maximise the likelihood of every arm; `prior` and `form` are those of `likelihood`."""
+    whole, shapes = whole_arms(law, evidence.arms), None
+    if law.shape_prior is not None and form is None:
+        shapes = learn_shapes(law, law.shape_prior, evidence, weak_prior(evidence) if prior is None else prior, whole)
+        form = shapes.form
+    form = form or standard_form(law, evidence.arms)
+    prior = weak_prior(evidence, form) if prior is None else prior
+    return Peak(maximum(form, whole, evidence, prior), prior, form, whole, shapes)
 
 
 def _around(centre: Floats, spread: Floats) -> Floats:

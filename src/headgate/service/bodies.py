@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -46,14 +46,14 @@ class Decision(Body):
     expires_at: datetime | None
 
 
-class Result(Body):
+class ArmResult(Body):
     """What came of one arm: the threshold of a success; nothing more is known of a failure."""
 
     success: Annotated[bool, Field(strict=True)]
     threshold: Amount | None = None
 
     @model_validator(mode="after")
-    def _consistent(self) -> Result:
+    def _consistent(self) -> Self:
         if self.success != (self.threshold is not None):
             raise ValueError("a success needs a threshold and a failure has none")
         return self
@@ -62,7 +62,7 @@ class Result(Body):
 class Outcome(Body):
     """What came of a decision, whole or in part; later parts may follow in any order."""
 
-    results: dict[Annotated[str, Field(max_length=100)], Result] = Field(max_length=1000)
+    results: dict[Annotated[str, Field(max_length=100)], ArmResult] = Field(max_length=1000)
     spent: Amount | None = Field(None, description="Of a schedule: how much of it was carried out.")
 
 
@@ -82,7 +82,7 @@ class ManyDecisions(Body):
     decisions: Annotated[list[DecisionRequest], Field(min_length=1, max_length=MOST_AT_ONCE)]
 
     @model_validator(mode="after")
-    def _few_schedules(self) -> ManyDecisions:
+    def _few_schedules(self) -> Self:
         if sum(one.budget is None for one in self.decisions) > MOST_SCHEDULES:
             raise ValueError(f"at most {MOST_SCHEDULES} of them may be schedules")
         return self
@@ -221,7 +221,7 @@ class HistoryItem(Body):
     decision: Decision
     context: Json | None
     spent: float | None
-    results: dict[str, Result]
+    results: dict[str, ArmResult]
     complete: bool
 
 

@@ -29,5 +29,6 @@ def as_text(micros: int | None) -> str | None:
     >>> as_text(1_700_000_000_000_000)
     '2023-11-14T22:13:20.000000Z'
     """
-    moment = as_datetime(micros)
-    return None if moment is None else moment.isoformat(timespec="microseconds")[:-6] + "Z"
+    if micros is None:
+        return None
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")[:-6] + "Z"

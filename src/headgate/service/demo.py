@@ -18,10 +18,10 @@ from headgate.datasets import campaigns, ednet_quiz
 from headgate.problem import Problem
 from headgate.service.bodies import DecisionRequest, Outcome
 from headgate.service.engine import changes
-from headgate.service.engine.requests import Change, Decide, Report
+from headgate.service.engine.records import Decide, Report
 from headgate.service.faults import ConflictError, ServiceError, UnavailableError
+from headgate.service.service import Service
 from headgate.service.spec import AllocatorSpec
-from headgate.service.web.state import Service
 
 _DEADLINE = 20.0
 _OFTEN = ((60, 0.1), (600, 0.05), (6_000, 0.25), (float("inf"), 1.0))  # seconds between students, up to so many of them
@@ -83,7 +83,7 @@ async def play(service: Service, world: World, rng: np.random.Generator, rounds:
 async def _created(service: Service, world: World) -> bool:
     while True:
         try:
-            await service.writer.ask(Change(lambda c: changes.create(c, "the demo", world.name, world.spec())))
+            await service.change(changes.create, "the demo", world.name, world.spec())
         except ConflictError as error:
             _log.warning("the demo leaves %s alone: %s", world.name, error)
             return False
@@ -97,7 +97,7 @@ async def student(service: Service, world: World, rng: np.random.Generator, hurr
     """Get an allocation, try it, and report what came of it, more or less."""
     try:
         asked = DecisionRequest(budget=world.budget(rng))
-        decision = json.loads(await service.writer.ask(Decide(world.name, asked)))
+        decision = json.loads(await service.queue.ask(Decide(world.name, asked)))
         results = _results(world.problem, decision["allocation"], rng)
         fate, delay = rng.random(), rng.exponential(0.8)
         if fate < 0.02:
@@ -119,14 +119,14 @@ async def _report(service: Service, key: str, results: dict[str, dict[str, objec
     if 0.04 <= fate < 0.14 and len(results) > 1:  # in two parts
         arms = list(results)
         first = {arm: results[arm] for arm in arms[: len(arms) // 2]}
-        await service.writer.ask(part(first))
+        await service.queue.ask(part(first))
         await asyncio.sleep(hurry)
-    await service.writer.ask(part(results))
+    await service.queue.ask(part(results))
     if 0.14 <= fate < 0.18:  # a client that tries again, having missed the answer
-        await service.writer.ask(part(results))
+        await service.queue.ask(part(results))
     if 0.18 <= fate < 0.185:  # and one that changed its mind, which the first word outlasts
         failed: dict[str, dict[str, object]] = {arm: {"success": False} for arm in results}
-        await service.writer.ask(part(failed))
+        await service.queue.ask(part(failed))
 
 
 def _results(problem: Problem, allocation: dict[str, float], rng: np.random.Generator) -> dict[str, dict[str, object]]:

@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,11 +19,10 @@ from sqlalchemy import Connection, RowMapping, func, insert, select
 from headgate.service import clock, upkeep
 from headgate.service.beliefs import Belief, believe
 from headgate.service.engine.changes import locked
-from headgate.service.engine.requests import Change
 from headgate.service.faults import UnavailableError
+from headgate.service.service import Service
 from headgate.service.store import schema
 from headgate.service.views import row_of
-from headgate.service.web.state import Service
 
 MOST_ARMS = 100
 """Of more arms, those that got most so far are kept."""
@@ -99,12 +97,12 @@ def most_given(belief: Belief) -> list[int]:
 
 
 def _arm(belief: Belief, arm: int) -> ArmThen:
-    found = belief.found
-    low, high = (float(v) for v in found.activation_interval[arm])
-    least, most = (float(v) for v in found.rate_interval[arm])
+    estimate = belief.estimate
+    low, high = (float(v) for v in estimate.activation_interval[arm])
+    least, most = (float(v) for v in estimate.rate_interval[arm])
     return (
-        _short(float(found.activation[arm])), _short(low), _short(high),
-        _short(float(found.rate[arm])), _short(least), _short(most) if np.isfinite(most) else None,
+        _short(float(estimate.activation[arm])), _short(low), _short(high),
+        _short(float(estimate.rate[arm])), _short(least), _short(most) if np.isfinite(most) else None,
         _short(float(belief.best.x[arm])),
     )  # fmt: skip
 
@@ -144,14 +142,14 @@ async def keep_due(service: Service, known: dict[int, tuple[int, int]]) -> None:
     for key, name, complete in await service.look(_allocators):
         if key in known and not due(complete, clock.now(), *known[key]):
             continue
-        known[key] = await service.look(partial(_last, key=key))
+        known[key] = await service.look(_last, key)
         if not due(complete, clock.now(), *known[key]):
             continue
         try:
             began = time.perf_counter()
-            snapshot = await service.look(partial(take, name=name))
+            snapshot = await service.look(take, name)
             rest = _REST * (time.perf_counter() - began) if complete > _BUSY else 0.0
-            await service.writer.ask(Change(partial(keep, name=name, snapshot=snapshot)))
+            await service.change(keep, name, snapshot)
             known[key] = (snapshot.complete, snapshot.taken_at + round(rest * 1e6))
         except UnavailableError:
             raise

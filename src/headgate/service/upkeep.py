@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection, exists, select
 from starlette.concurrency import run_in_threadpool
 
 from headgate.service import clock
-from headgate.service.bodies import Outcome
-from headgate.service.engine.requests import Report
+from headgate.service.engine.records import Report
 from headgate.service.faults import UnavailableError
+from headgate.service.service import Service
 from headgate.service.store import Database, schema
-from headgate.service.web.state import Service
 
 _PAGE = 500
 _FOLD_BYTES = 16_000_000
@@ -40,13 +38,12 @@ async def count_silence(service: Service) -> None:
     """Where silence until the deadline is failure, report it; once, whoever does it first."""
     last: tuple[int, int] = (-1, -1)
     while True:
-        found = await service.look(partial(silent, after=last))
-        reports = [Report(key, Outcome(results={}), by_expiry=True) for _, _, key in found]
-        if reports:
-            await service.writer.ask_all(reports)
-        if len(found) < _PAGE:
+        page = await service.look(silent, last)
+        if page:
+            await service.queue.ask_all([Report(key, None) for _, _, key in page])
+        if len(page) < _PAGE:
             return
-        last = found[-1][:2]
+        last = page[-1][:2]
 
 
 def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, int, str]]:

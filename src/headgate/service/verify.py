@@ -16,8 +16,8 @@ from headgate.evidence import Evidence
 from headgate.laws import PerArm
 from headgate.service.bodies import EvidenceBody
 from headgate.service.engine.changes import evidence_of_body
-from headgate.service.engine.decided import Decided
 from headgate.service.engine.learner import evidence_of
+from headgate.service.engine.records import LoggedDecision, Results
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law
 from headgate.service.store import Database, schema
 
@@ -27,7 +27,7 @@ _CHUNK = 5_000
 
 @dataclass(slots=True)
 class _Replay:
-    """An allocator as its log says it must be."""
+    """An allocator as its log says it must be: its decisions and reports are followed one after the other."""
 
     spec: AllocatorSpec
     names: list[str]
@@ -42,9 +42,49 @@ class _Replay:
     waiting: set[int] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
     rows: list[tuple[int, float, bool, float]] = field(default_factory=list)
+    """Results that are not in the evidence yet: arm, amount, success, threshold."""
+
+    def follow(self, decision: LoggedDecision, reports: list[Row[Any]]) -> None:
+        """Do again what a decision and its reports did."""
+        results = self._results(decision, reports)
+        spent = next((report.spent for report in reports if report.spent is not None), None)
+        if decision.allocation is None and spent is None and not results:
+            self.waiting.add(decision.round)
+            return
+        amounts = decision.amounts(spent)
+        for arm, threshold in results.items():
+            place = self.names.index(arm)
+            x = float(np.floor(amounts[arm])) if self.whole[place] else amounts[arm]
+            if x > 0.0:
+                self.rows.append((place, x, threshold is not None, np.nan if threshold is None else threshold))
+        if {arm for arm, amount in amounts.items() if amount > 0.0} <= results.keys():
+            self._complete(spent if decision.budget is None else decision.budget, amounts, results)
+        else:
+            self.waiting.add(decision.round)
+
+    def _results(self, decision: LoggedDecision, reports: list[Row[Any]]) -> Results:
+        """Join the reports of a decision, which must be numbered without gaps and say nothing twice."""
+        results: Results = {}
+        for place, report in enumerate(reports):
+            part: Results = json.loads(report.results)
+            if report.part != place or part.keys() & results.keys():
+                self.wrong.append(f"the reports of decision {decision.id!r} overlap or have gaps")
+            results |= part
+            expired = decision.expires_at is not None and report.recorded_at > decision.expires_at
+            self.late += expired and not report.by_expiry
+        return results
+
+    def _complete(self, budget: float | None, amounts: dict[str, float], results: Results) -> None:
+        """Count a decision of which everything has been reported."""
+        won = len(results) - list(results.values()).count(None)
+        scale = schema.BUDGET_UNITS / self.spec.max_budget
+        self.complete += 1
+        self.reward += min(won, 1) if self.spec.reward == "cascade" else won
+        self.budget_units += round((budget or 0.0) * scale)
+        self.given_units += round(sum(amounts.values()) * scale)
 
     def flush(self) -> None:
-        """Add what has gathered to the evidence."""
+        """Add the rows that have gathered to the evidence."""
         if self.rows:
             arm, x, won, seen = (np.array(column) for column in zip(*self.rows, strict=True))
             try:
@@ -100,14 +140,14 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
             ).bins
         except HeadgateError as error:
             replay.wrong.append(f"import {key!r} cannot be read: {error}")
-    for decided, reports in _log(connection, row["id"]):
-        if decided.round != replay.decisions:
-            replay.wrong.append(f"decision {decided.id!r} has round {decided.round}, expected {replay.decisions}")
+    for decision, reports in _log(connection, row["id"]):
+        if decision.round != replay.decisions:
+            replay.wrong.append(f"decision {decision.id!r} has round {decision.round}, expected {replay.decisions}")
         replay.decisions += 1
         try:
-            _follow(replay, decided, reports)
+            replay.follow(decision, reports)
         except (HeadgateError, KeyError) as error:
-            replay.wrong.append(f"decision {decided.id!r} cannot be followed: {error}")
+            replay.wrong.append(f"decision {decision.id!r} cannot be followed: {error}")
         if replay.decisions % _CHUNK == 0:
             replay.flush()
             progress(row["name"], replay.decisions)
@@ -116,7 +156,7 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
     return replay
 
 
-def _log(connection: Connection, allocator_id: int) -> Iterator[tuple[Decided, list[Row[Any]]]]:
+def _log(connection: Connection, allocator_id: int) -> Iterator[tuple[LoggedDecision, list[Row[Any]]]]:
     """Go through the decisions in order, each with its reports."""
     decisions, reports = schema.decisions, schema.reports
     start = 0
@@ -141,35 +181,5 @@ def _log(connection: Connection, allocator_id: int) -> Iterator[tuple[Decided, l
         ).all()
         parts = {turn: list(group) for turn, group in groupby(heard, key=lambda report: int(report.round))}
         for row in page:
-            yield Decided.of_row(row), parts.get(row["round"], [])
+            yield LoggedDecision.of_row(row), parts.get(row["round"], [])
         start = page[-1]["round"] + 1
-
-
-def _follow(replay: _Replay, decided: Decided, reports: list[Row[Any]]) -> None:
-    """Do again what a decision and its reports did."""
-    results: dict[str, float | None] = {}
-    spent = next((report.spent for report in reports if report.spent is not None), None)
-    for place, report in enumerate(reports):
-        new: dict[str, float | None] = json.loads(report.results)
-        if report.part != place or new.keys() & results.keys():
-            replay.wrong.append(f"the reports of decision {decided.id!r} overlap or have gaps")
-        results |= new
-        late = decided.expires_at is not None and report.recorded_at > decided.expires_at and not report.by_expiry
-        replay.late += late
-    known = decided.steps is None or spent is not None
-    amounts = decided.amounts(spent) if known else {}
-    for arm, threshold in results.items():
-        place = replay.names.index(arm)
-        x = float(np.floor(amounts[arm])) if replay.whole[place] else amounts[arm]
-        if x > 0.0:
-            replay.rows.append((place, x, threshold is not None, np.nan if threshold is None else threshold))
-    if not known or any(amount > 0.0 and arm not in results for arm, amount in amounts.items()):
-        replay.waiting.add(decided.round)
-        return
-    won = sum(threshold is not None for threshold in results.values())
-    budget = decided.budget if decided.budget is not None else spent
-    scale = schema.BUDGET_UNITS / replay.spec.max_budget
-    replay.complete += 1
-    replay.reward += min(won, 1) if replay.spec.reward == "cascade" else won
-    replay.budget_units += round((budget or 0.0) * scale)
-    replay.given_units += round(sum(amounts.values()) * scale)

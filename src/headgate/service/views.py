@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, RowMapping, func, select
 
-from headgate.estimators import likelihood
-from headgate.oracle import solve
+from headgate.estimators import Estimate, likelihood
 from headgate.service import clock
+from headgate.service.beliefs import best_by
 from headgate.service.bodies import (
     Allocator,
     Arm,
     ArmEstimate,
+    ArmResult,
     Counts,
     Decision,
     Estimates,
     EvidenceBody,
     History,
     HistoryItem,
-    Result,
 )
-from headgate.service.engine.decided import Decided, Heard
 from headgate.service.engine.learner import Learner
+from headgate.service.engine.records import Heard, LoggedDecision
 from headgate.service.faults import NotFoundError
 from headgate.service.spec import AllocatorSpec, ArmSpec
 from headgate.service.store import schema
@@ -78,15 +78,11 @@ def counts(connection: Connection, row: RowMapping) -> Counts:
     expired = connection.execute(
         select(func.count()).select_from(waiting).where(here, waiting.c.expires_at < clock.now())
     ).scalar_one()
+    same = ("decisions", "complete", "late", "duplicates", "contradictions", "reward")
     return Counts(
-        decisions=row["decisions"],
-        complete=row["complete"],
+        **{name: row[name] for name in same},
         pending=max(row["decisions"] - row["complete"] - expired, 0),
         expired=expired,
-        late=row["late"],
-        duplicates=row["duplicates"],
-        contradictions=row["contradictions"],
-        reward=row["reward"],
         budget=row["budget_units"] * unit,
         given=row["given_units"] * unit,
     )
@@ -95,18 +91,12 @@ def counts(connection: Connection, row: RowMapping) -> Counts:
 def estimates(connection: Connection, name: str, budget: float | None = None, level: float = 0.9) -> Estimates:
     """Return what is known of every arm in use, and the best allocation by it."""
     learner = Learner(connection, row_of(connection, name))
-    policy, spec = learner.policy, learner.spec
-    amount = spec.max_budget if budget is None else min(budget, spec.max_budget)
+    evidence, most = learner.state.evidence, learner.spec.max_budget
+    amount = most if budget is None else min(budget, most)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-        found = likelihood(policy.laws, learner.state.evidence, level=level)
-        law = policy.laws if found.shape is None else policy.laws.with_shape(found.shape)
-        limits = policy.ask(amount).limits
-        best = solve(
-            law, found.activation, found.rate, amount, lower=limits.lower, upper=limits.upper, reward=spec.reward,
-            tol=1e-6,
-        )  # fmt: skip
-    trials, won = learner.state.evidence.trials, learner.state.evidence.successes
-    words = [word.replace("not yet", "not identified yet") for word in found.describe()]
+        found = likelihood(learner.policy.laws, evidence, level=level)
+        best = best_by(learner, found, amount)
+    trials, won, words = evidence.trials, evidence.successes, knowledge(found)
     return Estimates(
         allocator=name,
         level=level,
@@ -132,6 +122,11 @@ def estimates(connection: Connection, name: str, budget: float | None = None, le
         value=float(best.value),
         gap=float(best.gap),
     )
+
+
+def knowledge(estimate: Estimate) -> list[str]:
+    """Say of each arm what is known."""
+    return [word.replace("not yet", "not identified yet") for word in estimate.describe()]
 
 
 def _finite(value: Any) -> float | None:
@@ -180,14 +175,15 @@ def _heard(connection: Connection, allocator_id: int, rounds: list[int]) -> dict
 
 
 def _item(row: RowMapping, heard: Heard) -> HistoryItem:
-    decided = Decided.of_row(row)
+    decided = LoggedDecision.of_row(row)
     return HistoryItem(
         round=row["round"],
         decision=Decision.model_validate_json(row["answer"]),
         context=json.loads(row["request"]).get("context"),
         spent=heard.spent,
         results={
-            arm: Result(success=threshold is not None, threshold=threshold) for arm, threshold in heard.results.items()
+            arm: ArmResult(success=threshold is not None, threshold=threshold)
+            for arm, threshold in heard.results.items()
         },
         complete=decided.complete(heard),
     )

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-from headgate.estimators import maximum, whole_arms
+from headgate.estimators import maximum
 from headgate.evidence import Evidence
 from headgate.laws import Floats, PerArm
 from headgate.oracle import standard_form
@@ -31,9 +31,9 @@ def rim(belief: Belief, arms: Sequence[int]) -> Floats:
     here = list(arms)
     evidence = Evidence(belief.evidence.max_budget, belief.evidence.bins[here], belief.evidence.edges)
     law = PerArm(tuple(belief.law.of_arm(arm) for arm in here))
-    form, integer = standard_form(law, len(here)), whole_arms(law, len(here))
-    top, prior = belief.fit.theta[here], belief.prior[here]
-    c11, c12, c22 = np.moveaxis(belief.fit.covariance[here], -1, 0)
+    form, integer = standard_form(law, len(here)), belief.peak.whole[here]
+    top, prior = belief.peak.fit.theta[here], belief.peak.prior[here]
+    c11, c12, c22 = np.moveaxis(belief.peak.fit.covariance[here], -1, 0)
     angle = 2.0 * np.pi * np.arange(_DIRECTIONS)[:, None] / _DIRECTIONS
     first, second = np.cos(angle), np.sin(angle)
     way = np.stack(  # by Cholesky a circle becomes the ellipse of the curvature
@@ -60,11 +60,11 @@ def band(belief: Belief, arm: int, edge: Floats, x: Floats) -> tuple[Floats, Flo
     law = belief.law.of_arm(arm)
     with np.errstate(all="ignore"):  # rates of which nothing is known
         found = [special.expit(edge[:, 1]) * law.cdf(x[:, None], np.exp(edge[:, 0])), belief.chance(arm, x)[:, None]]
-        if belief.shapes is not None:
-            shapes = belief.shapes
+        shapes = belief.peak.shapes
+        if shapes is not None:
             for side in (-_Z, _Z):
                 step = side * float(np.sqrt(shapes.variance[arm]))
-                log_rate, logit = belief.fit.theta[arm] + step * shapes.slope[arm]
+                log_rate, logit = belief.peak.fit.theta[arm] + step * shapes.slope[arm]
                 moved = law.with_shape(float(np.exp(shapes.log_shape[arm] + step)))
                 found.append((special.expit(logit) * moved.cdf(x, np.exp(log_rate)))[:, None])
         curves = np.nan_to_num(np.concatenate(found, axis=1), nan=0.0)

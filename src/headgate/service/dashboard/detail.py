@@ -77,23 +77,21 @@ def _now(row: RowMapping, belief: Belief, past: list[Snapshot]) -> dict[str, Any
 
 
 def _arms(belief: Belief, shown: list[int]) -> list[dict[str, Any]]:
-    found, far = belief.found, curves.reach(belief, shown)
-    words = [word.replace("not yet", "not identified yet") for word in found.describe()]
+    estimate, far = belief.estimate, curves.reach(belief, shown)
+    words = views.knowledge(estimate)
     trials, won = belief.evidence.trials, belief.evidence.successes
     edges = rim(belief, shown) if shown else np.empty((0, 0, 2))
     arms = []
     for place, arm in enumerate(shown):
         best = _amount(belief, belief.best.x[arm])
         low, high = band(belief, arm, edges[:, place], np.array([best]))
-        most = float(found.rate_interval[arm, 1])
+        least, most = estimate.rate_interval[arm].tolist()
         arms.append(
             {
                 "name": belief.names[arm],
                 "known": words[arm],
-                "activation": [float(found.activation[arm]), *found.activation_interval[arm].tolist()],
-                "rate": [
-                    float(found.rate[arm]), float(found.rate_interval[arm, 0]), most if np.isfinite(most) else None,
-                ],
+                "activation": [float(estimate.activation[arm]), *estimate.activation_interval[arm].tolist()],
+                "rate": [float(estimate.rate[arm]), least, most if np.isfinite(most) else None],
                 "chance": [float(belief.chance(arm, np.array([best]))[0]), float(low[0]), float(high[0])],
                 "best": best,
                 "trials": int(trials[arm]),

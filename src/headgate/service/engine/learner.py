@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from headgate.evidence import Evidence
@@ -31,7 +30,6 @@ class Learner:
         self.id: int = row["id"]
         self.name: str = row["name"]
         self.spec = AllocatorSpec.model_validate_json(row["spec"])
-        self.archived = False
         self.config = self.seq = -1
         self.catch_up(connection, row)
 
@@ -58,7 +56,7 @@ class Learner:
             select(schema.arms).where(schema.arms.c.allocator_id == self.id).order_by(schema.arms.c.position)
         ).all()
         specs = [ArmSpec.model_validate_json(arm.spec) for arm in arms]
-        self.config, self.seq, self.archived = row["config"], -1, row["archived_at"] is not None
+        self.config, self.seq = row["config"], -1
         self.names = [arm.name for arm in arms]
         self.position = {name: place for place, name in enumerate(self.names)}
         self.active = np.array([place for place, arm in enumerate(arms) if arm.retired_at is None])
@@ -106,24 +104,17 @@ class Learner:
 
     # -- evidence ----------------------------------------------------------------------------------------------------
 
-    def count(self, amounts: Mapping[str, float], results: Mapping[str, float | None]) -> bool:
-        """Add results to what this transaction has gathered; False, and nothing added, if they cannot be."""
-        arms = len(self.names)
+    def count(self, amounts: Mapping[str, float], results: Mapping[str, float | None]) -> None:
+        """Add results to what this transaction has gathered; raise, and add nothing, if they cannot be counted."""
+        arms, delta = len(self.names), self._delta
         x, won, seen = np.zeros(arms), np.zeros(arms, dtype=np.bool_), np.full(arms, np.nan)
         for name, threshold in results.items():
             place = self.position[name]
-            x[place] = amounts[name]
+            x[place] = np.floor(amounts[name]) if self.whole[place] else amounts[name]
             if threshold is not None:
                 won[place], seen[place] = True, threshold
-        return self.count_arrays(x, won, seen)
-
-    def count_arrays(self, x: Floats, won: NDArray[np.bool_], seen: Floats) -> bool:
-        """As `count`, from arrays over all arms, 0 where there is nothing to add."""
-        if self.whole.any():
-            x = np.where(self.whole, np.floor(x), x)
-        delta = self._delta
-        most = delta.max_budget * (1.0 + 1e-9)
-        return bool(record(delta.bins, delta.edges, most, x, won, seen, self._all))
+        if not record(delta.bins, delta.edges, delta.max_budget * (1.0 + 1e-9), x, won, seen, self._all):
+            raise RefusedError("the results cannot be counted: a threshold lies above what its arm got", "results")
 
     def add(self, bins: Floats) -> None:
         """Add evidence from elsewhere to what this transaction has gathered."""

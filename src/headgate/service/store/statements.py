@@ -6,7 +6,9 @@ be more than half of the time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -42,62 +44,50 @@ _Sql = Select[Any] | Insert | Update | Delete
 
 class _Compiled(NamedTuple):
     text: str
-    order: list[str] | None
-    """The parameters' names by position, where the driver takes positions."""
-    lists: frozenset[str]
-    """Parameters that are lists and must be handed over as JSON."""
+    arrange: Callable[[Mapping[str, Any]], Any]
+    """Values by name, as the driver takes them."""
+    lists: bool
+    """Whether lists must be handed over as JSON."""
 
 
 class Statement:
     """A statement for both kinds of database."""
 
-    def __init__(self, lite: _Sql, post: _Sql | None = None, lists: Sequence[str] = ()) -> None:
+    def __init__(self, lite: _Sql, post: _Sql | None = None) -> None:
         self._made = {"sqlite": lite, "postgresql": lite if post is None else post}
-        self._lists = frozenset(lists)
         self._compiled: dict[str, _Compiled] = {}
 
     def rows(self, connection: Connection, **values: Any) -> list[dict[str, Any]]:
         """Run a query, and return its rows by column."""
-        compiled = self._for(connection)
+        text, arrange, lists = self._compiled.get(connection.dialect.name) or self._compile(connection)
+        if lists:
+            values = {name: json.dumps(v) if type(v) is list else v for name, v in values.items()}
         cursor = connection.connection.cursor()
-        cursor.execute(compiled.text, _arranged(compiled, values))
+        cursor.execute(text, arrange(values))
         names = [item[0] for item in cursor.description]
-        found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
         cursor.close()
-        return found
+        return rows
 
     def each(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Run it once for each row of values."""
-        compiled = self._for(connection)
+        """Run it once for each row of values; what a row holds besides is left out."""
+        text, arrange, _ = self._compiled.get(connection.dialect.name) or self._compile(connection)
         cursor = connection.connection.cursor()
         if len(rows) == 1:
-            cursor.execute(compiled.text, _arranged(compiled, rows[0]))
+            cursor.execute(text, arrange(rows[0]))
         else:
-            cursor.executemany(compiled.text, [_arranged(compiled, row) for row in rows])
+            cursor.executemany(text, list(map(arrange, rows)))
         cursor.close()
 
-    def _for(self, connection: Connection) -> _Compiled:
+    def _compile(self, connection: Connection) -> _Compiled:
         name = connection.dialect.name
-        found = self._compiled.get(name)
-        if found is None:
-            made = self._made[name].compile(dialect=connection.dialect)
-            order = list(made.positiontup or ()) if made.positional else None
-            lists = self._lists if name == "sqlite" else frozenset[str]()
-            found = self._compiled[name] = _Compiled(str(made), order, lists)
-        return found
-
-
-def _arranged(compiled: _Compiled, values: Mapping[str, Any]) -> Any:
-    """Return values as the driver takes them."""
-    if compiled.order is None:
-        return values
-    if compiled.lists:
-        return tuple(_json(values[n]) if n in compiled.lists else values[n] for n in compiled.order)
-    return tuple([values[name] for name in compiled.order])
-
-
-def _json(values: Sequence[Any]) -> str:
-    return "[" + ",".join(str(v) if isinstance(v, int) else f'"{v}"' for v in values) + "]"  # ids need no escapes
+        made = self._made[name].compile(dialect=connection.dialect)
+        order = list(made.positiontup or ())
+        arrange: Any = dict  # by name, where the driver takes names
+        if made.positional:
+            arrange = itemgetter(*order) if len(order) > 1 else lambda values: (values[order[0]],)
+        self._compiled[name] = _Compiled(str(made), arrange, name == "sqlite")
+        return self._compiled[name]
 
 
 def _among(key: ColumnElement[Any], name: str, kind: type[TypeEngine[Any]], lite: bool) -> ColumnElement[bool]:
@@ -113,7 +103,8 @@ def _find(lite: bool) -> Select[Any]:
 
 def _lock(lite: bool) -> Select[Any]:
     table = schema.allocators
-    return select(table).where(_among(table.c.id, "ids", Integer, lite)).order_by(table.c.id).with_for_update()
+    wanted = _among(table.c.id, "ids", Integer, lite) | _among(table.c.name, "names", Text, lite)
+    return select(table).where(wanted).order_by(table.c.id).with_for_update()
 
 
 def _heard(lite: bool) -> Select[Any]:
@@ -143,11 +134,11 @@ def _binds(table: Table) -> dict[str, Any]:
 
 
 #: The decisions of these ids.
-FIND = Statement(_find(lite=True), _find(lite=False), ["ids"])
-#: These allocators, locked until the transaction ends, always in the same order.
-LOCK = Statement(_lock(lite=True), _lock(lite=False), ["ids"])
+FIND = Statement(_find(lite=True), _find(lite=False))
+#: The allocators of these ids or names, locked until the transaction ends, always in the same order.
+LOCK = Statement(_lock(lite=True), _lock(lite=False))
 #: What has been reported of these rounds.
-HEARD = Statement(_heard(lite=True), _heard(lite=False), ["rounds"])
+HEARD = Statement(_heard(lite=True), _heard(lite=False))
 #: Cells to be added to the evidence.
 ADD = Statement(_add(sqlite.insert(schema.evidence)), _add(postgresql.insert(schema.evidence)))
 DECIDED = Statement(insert(schema.decisions).values(_binds(schema.decisions)))

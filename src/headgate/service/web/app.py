@@ -11,15 +11,14 @@ from fastapi import FastAPI
 
 import headgate
 from headgate.service import dashboard, demo, snapshots, upkeep
-from headgate.service.engine.ledger import Ledger
+from headgate.service.engine.queue import Ledger, Queue
 from headgate.service.engine.warm import settle_memory, warm_up
-from headgate.service.engine.writer import Writer
+from headgate.service.service import Service
 from headgate.service.settings import Settings
 from headgate.service.store import open_database
-from headgate.service.web import allocators, decisions, errors, health, schema
+from headgate.service.web import allocators, errors, health, rounds, schema
 from headgate.service.web.guard import Guard
 from headgate.service.web.metrics import Measured
-from headgate.service.web.state import Service
 
 
 def _beside(service: Service) -> Iterator[Coroutine[Any, Any, None]]:
@@ -40,7 +39,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def running(app: FastAPI) -> AsyncIterator[None]:
         database = open_database(chosen.database)
         await asyncio.to_thread(warm_up)
-        service = app.state.service = Service(chosen, database, Writer(Ledger(database)))
+        service = app.state.service = Service(chosen, database, Queue(Ledger(database)))
         beside = [asyncio.create_task(work) for work in _beside(service)]
         settle_memory()
         try:
@@ -51,7 +50,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             for task in beside:
                 with suppress(asyncio.CancelledError):
                     await task
-            await service.writer.stop()
+            await service.queue.stop()
             database.close()
 
     app = FastAPI(
@@ -62,7 +61,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,  # they would need the network
         redoc_url=None,
     )
-    for router in (decisions.lean, decisions.router, allocators.router, health.router, dashboard.router):
+    for router in (rounds.lean, rounds.router, allocators.router, health.router, dashboard.router):
         app.router.routes.extend(router.routes)  # not included: what is matched first, and directly, is matched fast
     app.add_middleware(Guard, keys=chosen.keys, local=chosen.local, most_bytes=chosen.most_bytes)
     app.add_middleware(Measured)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import time
+from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
@@ -14,14 +15,15 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headgate.service.faults import UnavailableError
+from headgate.service.service import Service
 from headgate.service.store.keys import Key, all_keys, match
 from headgate.service.store.keys import Scope as KeyScope
 from headgate.service.web import errors
-from headgate.service.web.state import Service
 
 COOKIE = "headgate_key"
 _OPEN = ("/healthz", "/readyz", "/login", "/logout", "/static/", "/favicon.ico")
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+_FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"})
+_LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
 _FRESH = 2.0  # seconds that keys are believed: a revoked key is useless after that
 _BURST = 2.0  # seconds of a key's rate that may come at once
 
@@ -71,31 +73,29 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        refusal = self._too_large(headers) or self._foreign(headers) or _other_site(scope["method"], headers)
+        refusal = self._refusal(scope["method"], headers)
         if refusal is None and self._keys and not scope["path"].startswith(_OPEN):
             refusal = await self._unknown(scope, headers)
-        if refusal is not None:
-            await refusal(scope, receive, _guarded(send))
-        elif "transfer-encoding" in headers:
-            await self.app(scope, _counted(receive, self._most), _guarded(send))
-        else:
-            await self.app(scope, receive, _guarded(send))
+        if refusal is None and "transfer-encoding" in headers:
+            receive = _counted(receive, self._most)
+        await (refusal or self.app)(scope, receive, _guarded(send))
 
-    def _too_large(self, headers: Headers) -> ASGIApp | None:
+    def _refusal(self, method: str, headers: Headers) -> ASGIApp | None:
+        """Refuse bodies that are too large, and requests that come from where they must not."""
         size = headers.get("content-length", "0")
-        if size.isascii() and size.isdigit() and int(size) <= self._most:
-            return None
-        return errors.answer(413, f"a body may have at most {self._most} bytes, got {size[:30]}")
-
-    def _foreign(self, headers: Headers) -> ASGIApp | None:
-        """Refuse what reaches a service without keys from elsewhere: by another name of this machine, or by a proxy."""
-        if self._keys or not self._local:
-            return None
-        hosts = headers.getlist("host")
-        if len(hosts) != 1 or not is_loopback(_hostname(hosts[0])):
-            return errors.answer(403, "without keys only names of this machine are answered, such as localhost")
-        if any(name in headers for name in _FORWARDED):
-            return errors.answer(403, "without keys nothing is answered through a proxy: run it with --keys")
+        if not (size.isascii() and size.isdigit() and int(size) <= self._most):
+            return errors.answer(413, f"a body may have at most {self._most} bytes, got {size[:30]}")
+        if not self._keys and self._local:  # so that nobody reaches it by another name of this machine, or by a proxy
+            hosts = headers.getlist("host")
+            if len(hosts) != 1 or not _names_this_machine(hosts[0]):
+                return errors.answer(403, "without keys only names of this machine are answered, such as localhost")
+            if not _FORWARDED.isdisjoint(headers.keys()):
+                return errors.answer(403, "without keys nothing is answered through a proxy: run it with --keys")
+        if method not in _LOOKING:  # a browser says for which page it asks
+            site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+            same = origin is None or urlsplit(origin).netloc == headers.get("host")
+            if site not in {None, "same-origin", "none"} or not same:
+                return errors.answer(403, "pages of other sites may not change anything here")
         return None
 
     async def _unknown(self, scope: Scope, headers: Headers) -> ASGIApp | None:
@@ -123,24 +123,13 @@ class Guard:
         return None
 
 
-def _other_site(method: str, headers: Headers) -> ASGIApp | None:
-    """Refuse changes that a page of another site asks a browser for."""
-    if method in {"GET", "HEAD", "OPTIONS"}:
-        return None
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    same = origin is None or urlsplit(origin).netloc == headers.get("host")
-    if site in {None, "same-origin", "none"} and same:
-        return None
-    return errors.answer(403, "pages of other sites may not change anything here")
-
-
 def needed_scope(method: str, path: str) -> KeyScope:
     """Return what a key must be good for.
 
     >>> needed_scope("POST", "/v1/decisions/d1/outcome"), needed_scope("PUT", "/v1/allocators/a")
     ('decide', 'admin')
     """
-    if method in {"GET", "HEAD", "OPTIONS"}:
+    if method in _LOOKING:
         return "read"
     deciding = path.endswith(("/decisions", "/decisions/batch", "/outcome", "/outcomes"))
     return "decide" if method == "POST" and deciding else "admin"
@@ -158,12 +147,13 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _hostname(host: str) -> str:
-    """Return the name in a Host header; nothing for what is none."""
+@lru_cache(maxsize=1000)
+def _names_this_machine(host: str) -> bool:
+    """Whether a Host header names this machine and no other."""
     try:
-        return "" if "@" in host else urlsplit(f"//{host}").hostname or ""
+        return "@" not in host and is_loopback(urlsplit(f"//{host}").hostname or "")
     except ValueError:
-        return ""
+        return False
 
 
 def _guarded(send: Send) -> Send:

@@ -1,4 +1,6 @@
-"""The first tables."""
+"""The first tables. Constraints are named by the convention of `store.schema`."""
+
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,155 +8,99 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+_COUNTERS = (
+    "config", "seq", "decisions", "complete", "reward", "budget_units", "given_units", "late", "duplicates",
+    "contradictions",
+)  # fmt: skip
+
+
+def _of(kind: sa.types.TypeEngine[Any], *names: str, null: bool = False) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind, nullable=null) for name in names]
+
+
+def _whole(*names: str, null: bool = False) -> list[sa.Column[Any]]:
+    return _of(sa.BigInteger(), *names, null=null)
+
+
+def _text(*names: str, length: int | None = None) -> list[sa.Column[Any]]:
+    return _of(sa.Text() if length is None else sa.String(length), *names)
+
+
+def _allocator() -> list[sa.schema.SchemaItem]:
+    return [*_of(sa.Integer(), "allocator_id"), sa.ForeignKeyConstraint(["allocator_id"], ["allocators.id"])]
+
+
+def _decision() -> list[sa.schema.SchemaItem]:
+    return [
+        *_of(sa.Integer(), "allocator_id"),
+        *_whole("round"),
+        sa.ForeignKeyConstraint(["allocator_id", "round"], ["decisions.allocator_id", "decisions.round"]),
+    ]
+
 
 def upgrade() -> None:
     """Create them."""
     op.create_table(
         "allocators",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("name", sa.String(length=64), nullable=False),
-        sa.Column("spec", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("archived_at", sa.BigInteger(), nullable=True),
-        sa.Column("config", sa.BigInteger(), nullable=False),
-        sa.Column("seq", sa.BigInteger(), nullable=False),
-        sa.Column("decisions", sa.BigInteger(), nullable=False),
-        sa.Column("complete", sa.BigInteger(), nullable=False),
-        sa.Column("reward", sa.BigInteger(), nullable=False),
-        sa.Column("budget_units", sa.BigInteger(), nullable=False),
-        sa.Column("given_units", sa.BigInteger(), nullable=False),
-        sa.Column("late", sa.BigInteger(), nullable=False),
-        sa.Column("duplicates", sa.BigInteger(), nullable=False),
-        sa.Column("contradictions", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_allocators")),
-        sa.UniqueConstraint("name", name=op.f("uq_allocators_name")),
+        *(sa.Column("id", sa.Integer(), primary_key=True), *_text("name", length=64), *_text("spec")),
+        *(*_whole("created_at"), *_whole("archived_at", null=True), *_whole(*_COUNTERS)),
+        sa.UniqueConstraint("name"),
     )
     op.create_table(
         "audit",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("actor", sa.String(length=120), nullable=False),
-        sa.Column("action", sa.String(length=40), nullable=False),
-        sa.Column("subject", sa.String(length=200), nullable=False),
-        sa.Column("details", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_audit")),
+        *(sa.Column("id", sa.Integer(), primary_key=True), *_whole("at"), *_text("actor", length=120)),
+        *(*_text("action", length=40), *_text("subject", length=200), *_text("details")),
     )
     op.create_table(
         "keys",
-        sa.Column("id", sa.String(length=16), nullable=False),
-        sa.Column("name", sa.String(length=100), nullable=False),
-        sa.Column("digest", sa.String(length=64), nullable=False),
-        sa.Column("scope", sa.String(length=10), nullable=False),
-        sa.Column("rate", sa.Float(precision=53), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("revoked_at", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_keys")),
+        *(sa.Column("id", sa.String(16), primary_key=True), *_text("name", length=100), *_text("digest", length=64)),
+        *(*_text("scope", length=10), *_of(sa.Float(53), "rate"), *_whole("created_at")),
+        *_whole("revoked_at", null=True),
     )
     op.create_table(
         "arms",
-        sa.Column("allocator_id", sa.Integer(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("name", sa.String(length=100), nullable=False),
-        sa.Column("spec", sa.Text(), nullable=False),
-        sa.Column("added_at", sa.BigInteger(), nullable=False),
-        sa.Column("retired_at", sa.BigInteger(), nullable=True),
-        sa.ForeignKeyConstraint(["allocator_id"], ["allocators.id"], name=op.f("fk_arms_allocator_id")),
-        sa.PrimaryKeyConstraint("allocator_id", "position", name=op.f("pk_arms")),
-        sa.UniqueConstraint("allocator_id", "name", name=op.f("uq_arms_allocator_id_name")),
+        *(*_allocator(), *_of(sa.Integer(), "position"), *_text("name", length=100), *_text("spec")),
+        *(*_whole("added_at"), *_whole("retired_at", null=True)),
+        sa.PrimaryKeyConstraint("allocator_id", "position"),
+        sa.UniqueConstraint("allocator_id", "name"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "decisions",
-        sa.Column("allocator_id", sa.Integer(), nullable=False),
-        sa.Column("round", sa.BigInteger(), nullable=False),
-        sa.Column("id", sa.String(length=100), nullable=False),
-        sa.Column("request", sa.Text(), nullable=False),
-        sa.Column("answer", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), nullable=True),
-        sa.ForeignKeyConstraint(["allocator_id"], ["allocators.id"], name=op.f("fk_decisions_allocator_id")),
-        sa.PrimaryKeyConstraint("allocator_id", "round", name=op.f("pk_decisions")),
-        sa.UniqueConstraint("id", name=op.f("uq_decisions_id")),
+        *(*_allocator(), *_whole("round"), *_text("id", length=100), *_text("request", "answer")),
+        *(*_whole("created_at"), *_whole("expires_at", null=True)),
+        sa.PrimaryKeyConstraint("allocator_id", "round"),
+        sa.UniqueConstraint("id"),
     )
     op.create_table(
         "evidence",
-        sa.Column("allocator_id", sa.Integer(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("kind", sa.SmallInteger(), nullable=False),
-        sa.Column("bin", sa.SmallInteger(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("total", sa.BigInteger(), nullable=False),
-        sa.Column("seq", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(["allocator_id"], ["allocators.id"], name=op.f("fk_evidence_allocator_id")),
-        sa.PrimaryKeyConstraint("allocator_id", "position", "kind", "bin", name=op.f("pk_evidence")),
+        *(*_allocator(), *_of(sa.Integer(), "position"), *_of(sa.SmallInteger(), "kind", "bin")),
+        *_whole("number", "total", "seq"),
+        sa.PrimaryKeyConstraint("allocator_id", "position", "kind", "bin"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "imports",
-        sa.Column("allocator_id", sa.Integer(), nullable=False),
-        sa.Column("id", sa.String(length=100), nullable=False),
-        sa.Column("evidence", sa.Text(), nullable=False),
-        sa.Column("imported_at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(["allocator_id"], ["allocators.id"], name=op.f("fk_imports_allocator_id")),
-        sa.PrimaryKeyConstraint("allocator_id", "id", name=op.f("pk_imports")),
+        *(*_allocator(), *_text("id", length=100), *_text("evidence"), *_whole("imported_at")),
+        sa.PrimaryKeyConstraint("allocator_id", "id"),
     )
     op.create_table(
         "snapshots",
-        sa.Column("allocator_id", sa.Integer(), nullable=False),
-        sa.Column("taken_at", sa.BigInteger(), nullable=False),
-        sa.Column("data", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["allocator_id"], ["allocators.id"], name=op.f("fk_snapshots_allocator_id")),
-        sa.PrimaryKeyConstraint("allocator_id", "taken_at", name=op.f("pk_snapshots")),
+        *(*_allocator(), *_whole("taken_at"), *_text("data")),
+        sa.PrimaryKeyConstraint("allocator_id", "taken_at"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "reports",
-        sa.Column("allocator_id", sa.Integer(), nullable=False),
-        sa.Column("round", sa.BigInteger(), nullable=False),
-        sa.Column("part", sa.Integer(), nullable=False),
-        sa.Column("results", sa.Text(), nullable=False),
-        sa.Column("spent", sa.Float(precision=53), nullable=True),
-        sa.Column("recorded_at", sa.BigInteger(), nullable=False),
-        sa.Column("by_expiry", sa.Boolean(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["allocator_id", "round"],
-            ["decisions.allocator_id", "decisions.round"],
-            name=op.f("fk_reports_allocator_id"),
-        ),
-        sa.PrimaryKeyConstraint("allocator_id", "round", "part", name=op.f("pk_reports")),
+        *(*_decision(), *_of(sa.Integer(), "part"), *_text("results"), *_of(sa.Float(53), "spent", null=True)),
+        *(*_whole("recorded_at"), *_of(sa.Boolean(), "by_expiry")),
+        sa.PrimaryKeyConstraint("allocator_id", "round", "part"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "waiting",
-        sa.Column("allocator_id", sa.Integer(), nullable=False),
-        sa.Column("round", sa.BigInteger(), nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["allocator_id", "round"],
-            ["decisions.allocator_id", "decisions.round"],
-            name=op.f("fk_waiting_allocator_id"),
-        ),
-        sa.PrimaryKeyConstraint("allocator_id", "round", name=op.f("pk_waiting")),
+        *(*_decision(), *_whole("expires_at", null=True)),
+        sa.PrimaryKeyConstraint("allocator_id", "round"),
         sqlite_with_rowid=False,
     )
-    with op.batch_alter_table("waiting", schema=None) as batch_op:
-        batch_op.create_index(
-            batch_op.f("ix_waiting_allocator_id_expires_at"), ["allocator_id", "expires_at"], unique=False
-        )
-
-
-def downgrade() -> None:
-    """Drop them."""
-    with op.batch_alter_table("waiting", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_waiting_allocator_id_expires_at"))
-
-    op.drop_table("waiting")
-    op.drop_table("reports")
-    op.drop_table("snapshots")
-    op.drop_table("imports")
-    op.drop_table("evidence")
-    op.drop_table("decisions")
-    op.drop_table("arms")
-    op.drop_table("keys")
-    op.drop_table("audit")
-    op.drop_table("allocators")
+    op.create_index("ix_waiting_allocator_id_expires_at", "waiting", ["allocator_id", "expires_at"])

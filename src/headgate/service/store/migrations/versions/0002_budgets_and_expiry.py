@@ -43,9 +43,3 @@ def _fill_budgets(connection: sa.Connection, allocator_id: int) -> None:
             return
         connection.execute(fill, [{"turn": turn, "amount": json.loads(text)["budget"]} for turn, text in page])
         start = page[-1][0] + 1
-
-
-def downgrade() -> None:
-    """Drop them: the texts still have all."""
-    op.drop_column("decisions", "budget")
-    op.drop_column("allocators", "on_expiry")
