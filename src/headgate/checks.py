@@ -44,6 +44,8 @@ def numbers(
     if not good.all():
         left = ">" if open_least else ">="
         limit = f"finite and {left} {least:g}" if not infinite else f"{left} {least:g}"
+        if least == -np.inf:
+            limit = "a number"
         if most < np.inf:
             limit = f"within {'(' if open_least else '['}{least:g}, {most:g}]"
         raise error(f"{name} must be {limit}, got {_first_bad(array, good)}")

@@ -45,5 +45,9 @@ class UnsupportedError(HeadgateError):
     """What was asked for has no answer for this law or reward, and the message says why."""
 
 
+class UnregisteredError(ParameterError):
+    """A law or a policy was named that this process does not know: it must be registered first."""
+
+
 class PluginError(HeadgateError):
     """A law or a policy that an installed package offers cannot be loaded, and the message names it."""

@@ -13,7 +13,7 @@ import numpy as np
 from headgate import checks, problem_file
 from headgate.errors import AllocationError, ParameterError, ShapeError, UnknownArmError, UnsupportedError
 from headgate.feedback import Feedback
-from headgate.laws import Floats, Law, PerArm, as_law
+from headgate.laws import Floats, Law, PerArm, as_law, simplest
 from headgate.oracle import REWARDS, Allocation, solve
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Problem:
             fresh = np.array(np.broadcast_to(array, shape))
             fresh.flags.writeable = False
             object.__setattr__(self, name, fresh)
-        object.__setattr__(self, "law", problem_file.simplest(joined))
+        object.__setattr__(self, "law", simplest(joined))
         object.__setattr__(self, "names", _checked_names(names, shape[-1]))
         object.__setattr__(self, "units", units)
         object.__setattr__(self, "provenance", deepcopy(dict(provenance or {})))
@@ -122,7 +122,7 @@ class Problem:
         """
         checks.choice("reward", reward, REWARDS)
         amount = self._allocation(x)
-        integer = self.law.integer_arms() if isinstance(self.law, PerArm) else self.law.integer
+        integer = self.law.whole_arms(self.arms)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             density = self.law.pdf(np.where(integer, np.floor(amount) + 1.0, amount), self.rate)
             slope = np.where(self.activation > 0.0, self.activation * density, 0.0)
@@ -198,7 +198,7 @@ class Problem:
                 names=self.names,
                 activation=tuple(self.activation.tolist()),
                 rate=tuple(self.rate.tolist()),
-                laws=problem_file.split(self.law, self.arms),
+                laws=tuple(self.law.of_arm(arm) for arm in range(self.arms)),
                 units=self.units,
                 provenance=self.provenance,
             )

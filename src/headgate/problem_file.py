@@ -26,7 +26,7 @@ This module knows plain data only; `headgate.Problem` gives it its methods.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ import tomli_w
 
 from headgate import checks
 from headgate.errors import InputError, ProblemFileError
-from headgate.laws import Law, PerArm, from_dict
+from headgate.laws import Law, from_dict
 
 _TOP = ("law", "units", "arms", "provenance")
 _ARM = ("name", "activation", "rate", "law")
@@ -128,38 +128,6 @@ def _law_lines(law: Law) -> str:
     if len(data) == 1:
         return tomli_w.dumps({"law": law.name})
     return "".join("law." + tomli_w.dumps({key: value}) for key, value in data.items())
-
-
-def split(law: Law, arms: int) -> tuple[Law, ...]:
-    """Return the law of each arm by itself."""
-    if isinstance(law, PerArm):
-        return law.laws
-    if law.arm_axis() == ():
-        return (law,) * arms
-    columns = {k: v if isinstance(v, tuple) else (v,) * arms for k, v in law.shapes().items()}
-    return tuple(type(law)(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
-
-
-def join(laws: Sequence[Law]) -> Law:
-    """Return one law for all arms, in its simplest form: the inverse of `split`."""
-    family = type(laws[0])
-    if all(law == laws[0] for law in laws):
-        return laws[0]
-    if any(type(law) is not family or law.arm_axis() != () for law in laws):
-        return PerArm(tuple(laws))
-    columns = {k: tuple(law.shapes()[k] for law in laws) for k in laws[0].shapes()}
-    if not all(isinstance(v, float) for column in columns.values() for v in column):
-        return PerArm(tuple(laws))
-    return family(**{k: v[0] if len(set(v)) == 1 else v for k, v in columns.items()})
-
-
-def simplest(law: Law) -> Law:
-    """Return an equal law with one shape where all arms share it, and as one family where all share that."""
-    if isinstance(law, PerArm):
-        return join(law.laws)
-    if law.arm_axis() == ():
-        return law
-    return type(law)(**{k: v[0] if isinstance(v, tuple) and len(set(v)) == 1 else v for k, v in law.shapes().items()})
 
 
 def _only(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:

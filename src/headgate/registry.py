@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from inspect import isabstract
 from typing import Any, ClassVar, Generic, TypeVar
 
-from headgate.errors import HeadgateError, InputError, ParameterError, PluginError
+from headgate.errors import HeadgateError, ParameterError, PluginError, UnregisteredError
 
 T = TypeVar("T")
 
@@ -63,11 +63,15 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self._classes[name] = cls
         return cls
 
-    def find(self, name: object, error: type[InputError] = ParameterError) -> type[T]:
-        """Return the class of that name, or raise `error` with the names there are."""
+    def remove(self, name: str) -> None:
+        """Forget a class: for tests."""
+        del self._classes[name]
+
+    def find(self, name: object) -> type[T]:
+        """Return the class of that name, or raise UnregisteredError with the names there are."""
         if isinstance(name, str) and name in self:
             return self[name]
-        raise error(
+        raise UnregisteredError(
             f"unknown {self.kind} {name!r}: it must be one of {', '.join(self)}; "
             f"a {self.kind} of your own must be given to headgate.register first"
         )

@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from headgate.estimators import Fit, likelihood, maximum, whole_arms
+from headgate.estimators import Fit, likelihood, maximum
 from headgate.evidence import Evidence, bin_edges
 from headgate.kernels import cure
 from headgate.kernels.curves import COLUMNS, fill_row
@@ -75,9 +75,7 @@ def history_of(law: Law, rate: float, seed: int = 0, rounds: int = 1500) -> Hist
 def flat_fit(law: Law, evidence: Evidence, start: Floats | None = None, steps: int = 60) -> Fit:
     """Without any prior."""
     flat = np.zeros((*evidence.batch, evidence.arms, 4))
-    return maximum(
-        standard_form(law, evidence.arms), whole_arms(law, evidence.arms), evidence, flat, start, steps=steps
-    )
+    return maximum(standard_form(law, evidence.arms), law.whole_arms(evidence.arms), evidence, flat, start, steps=steps)
 
 
 @pytest.mark.parametrize(("law", "rate"), LAWS, ids=lambda v: str(v) if isinstance(v, Law) else "")

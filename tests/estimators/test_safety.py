@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 from headgate.errors import ParameterError, ShapeError
-from headgate.estimators import likelihood, maximum, weak_prior, whole_arms
+from headgate.estimators import likelihood, maximum, weak_prior
 from headgate.evidence import Evidence
 from headgate.laws import (
     Beta,
@@ -44,7 +44,7 @@ def check(law: Law, evidence: Evidence) -> None:
     """Finite estimates within their intervals, and no floating-point complaint on the way."""
     for kind in KINDS:
         with np.errstate(all="raise", under="ignore"):
-            arm = standard_form(law, 1), whole_arms(law, 1), evidence, weak_prior(evidence)
+            arm = standard_form(law, 1), law.whole_arms(1), evidence, weak_prior(evidence)
             fit = maximum(*arm)
             again = maximum(*arm, start=fit.theta)
         # It has converged, on long ridges too: to go on moves neither the rate nor the activation.

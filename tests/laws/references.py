@@ -164,26 +164,34 @@ def scipy_fisk(shape: float) -> Case:
     return burr(hl.from_scipy("fisk", shape), 1.0, shape)
 
 
-GAMMAS = [
-    generalised_gamma(hl.Exponential(), 1, 1, 1),
-    *(generalised_gamma(hl.Weibull(k), 1, k, 1) for k in (0.3, 0.8, 1.6, 5.0)),
-    *(generalised_gamma(hl.Gamma(k), k, 1, 1) for k in (0.1, 0.7, 2.5, 40.0, 300.0)),
-    generalised_gamma(hl.HalfNormal(), 0.5, 2, 0.5),
-    generalised_gamma(hl.Rayleigh(), 1, 2, 0.5),
-    generalised_gamma(hl.Maxwell(), 1.5, 2, 0.5),
-    *(generalised_gamma(hl.Nakagami(k), k, 2, k) for k in (0.2, 0.5, 3.0, 60.0)),
-]
-BURRS = [
-    *(burr(hl.Lomax(k), k, 1) for k in (0.1, 0.7, 1.0, 3.0, 20.0, 200.0)),
-    *(burr(hl.LogLogistic(k), 1, k) for k in (0.1, 0.8, 1.0, 1.01, 2.5, 20.0, 100.0)),
-]
-LOG_NORMALS = [log_normal(s) for s in (0.05, 0.4, 1.0, 2.0, 5.0)]
-BETAS = [beta(c) for c in (0.2, 3.0)]
-WRAPPED = [inverse_gaussian(0.5), inverse_gaussian(3.0), scipy_fisk(0.7), scipy_fisk(4.0)]
-DISCRETE = [discrete_weibull(k) for k in (0.3, 1.0, 1.6, 5.0)]
-SCALE = [*GAMMAS, *BURRS, *LOG_NORMALS]
-CONTINUOUS = [*SCALE, *BETAS]
-ALL = [*CONTINUOUS, *WRAPPED, *DISCRETE]
+#: Of every law that the package brings, by its name.
+CASES: dict[str, list[Case]] = {
+    "exponential": [generalised_gamma(hl.Exponential(), 1, 1, 1)],
+    "weibull": [generalised_gamma(hl.Weibull(k), 1, k, 1) for k in (0.3, 0.8, 1.6, 5.0)],
+    "gamma": [generalised_gamma(hl.Gamma(k), k, 1, 1) for k in (0.1, 0.7, 2.5, 40.0, 300.0)],
+    "half-normal": [generalised_gamma(hl.HalfNormal(), 0.5, 2, 0.5)],
+    "rayleigh": [generalised_gamma(hl.Rayleigh(), 1, 2, 0.5)],
+    "maxwell": [generalised_gamma(hl.Maxwell(), 1.5, 2, 0.5)],
+    "nakagami": [generalised_gamma(hl.Nakagami(k), k, 2, k) for k in (0.2, 0.5, 3.0, 60.0)],
+    "lomax": [burr(hl.Lomax(k), k, 1) for k in (0.1, 0.7, 1.0, 3.0, 20.0, 200.0)],
+    "log-logistic": [burr(hl.LogLogistic(k), 1, k) for k in (0.1, 0.8, 1.0, 1.01, 2.5, 20.0, 100.0)],
+    "log-normal": [log_normal(s) for s in (0.05, 0.4, 1.0, 2.0, 5.0)],
+    "beta": [beta(c) for c in (0.2, 3.0)],
+    "scipy": [inverse_gaussian(0.5), inverse_gaussian(3.0), scipy_fisk(0.7), scipy_fisk(4.0)],
+    "discrete-weibull": [discrete_weibull(k) for k in (0.3, 1.0, 1.6, 5.0)],
+}
+ALL = [case for cases in CASES.values() for case in cases]
+BETAS, WRAPPED, LOG_NORMALS = CASES["beta"], CASES["scipy"], CASES["log-normal"]
+BURRS = [*CASES["lomax"], *CASES["log-logistic"]]
+DISCRETE = [case for case in ALL if case.law.integer]
+CONTINUOUS = [case for case in ALL if not case.law.integer and case not in WRAPPED]
+SCALE = [case for case in CONTINUOUS if isinstance(case.law, hl.ScaleLaw)]
+
+#: The laws that the package brings: a test may have registered others.
+BUILT_IN = [law for law in hl.LAWS.values() if law.__module__.startswith("headgate.")]
+#: Those of them that have a shape, and may learn it.
+SHAPED: list[Any] = [law for law in BUILT_IN if law.free is not None and law.free.learnable]
+SHAPED_SCALE: list[Any] = [law for law in SHAPED if issubclass(law, hl.ScaleLaw)]
 
 
 def each(cases: list[Case]) -> pytest.MarkDecorator:

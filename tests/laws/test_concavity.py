@@ -134,7 +134,7 @@ def test_lipschitz_mean(case: Case) -> None:
         slopes.append((case.truncated_mean(rate + h, upper) - case.truncated_mean(rate - h, upper)) / (2.0 * h))
     smallest = float(np.min(np.abs(slopes)))
     assert found <= smallest * (1.0 + 1e-4) + 1e-7
-    at_grid = np.abs(np.asarray(case.law.truncated_mean_slope(rates, upper)))  # type: ignore[attr-defined]  # scale
+    at_grid = np.abs(np.asarray(case.law._truncated_mean_slope(rates, upper)))  # type: ignore[attr-defined]  # scale
     np.testing.assert_allclose(at_grid, np.abs(slopes), rtol=1e-4, atol=1e-6)
     assert found <= np.min(at_grid) * (1.0 + 1e-9)
 

@@ -10,7 +10,7 @@ from scipy import special
 from headgate import laws as hl
 from headgate.laws.standard import TABLE_SIZE, TABLE_START, TABLE_STEP, Base, Standard
 
-from .references import BETAS, SCALE, WRAPPED, Case, each
+from .references import BETAS, SCALE, SHAPED, WRAPPED, Case, each
 
 Array = NDArray[np.float64]
 TABLES = [
@@ -70,7 +70,7 @@ def test_whole_numbers_use_the_weibull_they_round() -> None:
 
 def test_one_shape_per_arm() -> None:
     shapes, x = (0.4, 1.0, 3.0), np.geomspace(0.01, 10.0, 9)
-    for family in (hl.Weibull, hl.Gamma, hl.Nakagami, hl.Lomax, hl.LogLogistic, hl.LogNormal):
+    for family in SHAPED:
         form = family(shapes).standard()
         for arm, shape in enumerate(shapes):
             np.testing.assert_allclose(cdf(form, arm, x, 0.7), family(shape).cdf(x, 0.7), rtol=1e-12)

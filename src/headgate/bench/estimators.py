@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from headgate.bench.harness import Result, benchmark, side_by_side
-from headgate.estimators import likelihood, maximum, weak_prior, whole_arms
+from headgate.estimators import likelihood, maximum, weak_prior
 from headgate.evidence import Evidence
 from headgate.feedback import Feedback
 from headgate.laws import Exponential, Floats, Law, Weibull
@@ -98,7 +98,7 @@ def _derivatives(evidence: Evidence, shape: float, theta: Floats) -> Floats:
 def _newton_step(law: Law, shape: float) -> Result:
     """Time one Newton step of 1,000 arms: read the evidence, step, and look at where it led."""
     evidence = _batch(law)
-    arm = standard_form(law, evidence.arms), whole_arms(law, evidence.arms), evidence, weak_prior(evidence)
+    arm = standard_form(law, evidence.arms), law.whole_arms(evidence.arms), evidence, weak_prior(evidence)
     start = maximum(*arm).theta + 0.05
     here = maximum(*arm, start=start, steps=0).hessian + np.array([_WEAK, 0.0, _WEAK])
     same = np.allclose(_derivatives(evidence, shape, start)[..., 2:], here, rtol=1e-6, atol=1e-6)

@@ -2,7 +2,7 @@
 
 from headgate.estimators.estimate import Estimate
 from headgate.estimators.likelihood import Peak, likelihood, most_likely
-from headgate.estimators.maximum import Fit, maximum, weak_prior, whole_arms
+from headgate.estimators.maximum import Fit, maximum, weak_prior
 from headgate.estimators.truncated_mean import corrected_rate, paper_activation, paper_rate, seen_mean
 
 __all__ = [
@@ -17,5 +17,4 @@ __all__ = [
     "paper_rate",
     "seen_mean",
     "weak_prior",
-    "whole_arms",
 ]

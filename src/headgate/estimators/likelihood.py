@@ -12,10 +12,11 @@ from scipy import special
 from headgate import checks
 from headgate.errors import ParameterError, ShapeError
 from headgate.estimators.estimate import Estimate
-from headgate.estimators.maximum import Fit, maximum, weak_prior, whole_arms
+from headgate.estimators.maximum import Fit, maximum, weak_prior
 from headgate.estimators.shapes import ShapeFit, learn_shapes
 from headgate.evidence import Evidence
 from headgate.laws import Floats, Law, as_law
+from headgate.laws.learned import open_form
 from headgate.laws.standard import Standard
 from headgate.oracle import standard_form
 
@@ -109,9 +110,9 @@ class Peak(NamedTuple):
 
 def most_likely(law: Law, evidence: Evidence, prior: Floats | None = None, form: Standard | None = None) -> Peak:
     """Maximise the likelihood of every arm; `prior` and `form` are those of `likelihood`."""
-    whole, shapes = whole_arms(law, evidence.arms), None
-    if law.shape_prior is not None and form is None:
-        shapes = learn_shapes(law, law.shape_prior, evidence, weak_prior(evidence) if prior is None else prior, whole)
+    whole, shapes = law.whole_arms(evidence.arms), None
+    if form is None and (learned := open_form(law, evidence.arms)) is not None:
+        shapes = learn_shapes(learned, evidence, weak_prior(evidence) if prior is None else prior, whole)
         form = shapes.form
     form = form or standard_form(law, evidence.arms)
     prior = weak_prior(evidence, form) if prior is None else prior

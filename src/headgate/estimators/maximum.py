@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.evidence import Evidence
-from headgate.laws import Floats, Law, PerArm
+from headgate.laws import Floats
 from headgate.laws.standard import Standard
 
 _WEAK = 0.04  # a prior precision: standard deviation 5 in log rate and in logit activation
@@ -35,11 +35,6 @@ class Fit:
         c11, c22 = c11 + lift, c22 + lift
         det = c11 * c22 - c12**2
         return np.stack([c22 / det, -c12 / det, c11 / det], axis=-1)
-
-
-def whole_arms(law: Law, arms: int) -> NDArray[np.bool_]:
-    """Which arms have whole-number thresholds."""
-    return law.integer_arms() if isinstance(law, PerArm) else np.full(arms, law.integer)
 
 
 def weak_prior(evidence: Evidence, form: Standard | None = None) -> Floats:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from headgate.estimators.maximum import whole_arms
 from headgate.evidence import Evidence
 from headgate.laws import Floats, Law, ScaleLaw
 from headgate.laws.roots import bracketed_root
@@ -116,7 +115,7 @@ def corrected_rate(law: Law, evidence: Evidence) -> Floats:
 
 def _playable(law: Law, amounts: Floats) -> Floats:
     """Undo a bin's rounding for arms that count in whole numbers: just below 13 is 13. The last axis is bins."""
-    return np.where(whole_arms(law, amounts.shape[-2])[:, None], np.rint(amounts), amounts)
+    return np.where(law.whole_arms(amounts.shape[-2])[:, None], np.rint(amounts), amounts)
 
 
 def _sum_of_bins(values: Floats) -> Floats:

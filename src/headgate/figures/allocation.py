@@ -9,7 +9,6 @@ import numpy as np
 
 from headgate.errors import ShapeError, UnsupportedError
 from headgate.figures import style
-from headgate.laws import PerArm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,7 +114,7 @@ def _price_lines(axes: Axes, view: _View, success: NDArray[np.float64], end: flo
     problem, x = view.problem, view.allocation.x
     price = float(view.allocation.price)
     marginal, alone = problem.marginal(x, view.reward), problem.marginal(x)
-    whole = problem.law.integer_arms() if isinstance(problem.law, PerArm) else problem.law.integer
+    whole = problem.law.whole_arms(problem.arms)
     # An arm at its limit is steeper or flatter than the price, and a step has no slope.
     held = view.active & (np.broadcast_to(whole, x.shape) | (np.abs(marginal - price) <= 0.02 * price))
     half = 0.075 * end

@@ -58,6 +58,46 @@ def _hermite(left, right, left_slope, right_slope, t):
 
 
 @njit(error_model="numpy")
+def _row_density(rows, u):
+    """q(u) and q'(u) of one row of a table."""
+    cell, t = _table_cell(u)
+    if t < 0.0 or t > 1.0:  # beyond the table: straight on
+        edge = cell if t < 0.0 else cell + 1
+        inside = t if t < 0.0 else t - 1.0
+        return rows[1, edge] + inside * TABLE_STEP * rows[2, edge], rows[2, edge]
+    value, slope = _hermite(
+        rows[1, cell], rows[1, cell + 1], TABLE_STEP * rows[2, cell], TABLE_STEP * rows[2, cell + 1], t
+    )
+    return value, slope / TABLE_STEP
+
+
+@njit(error_model="numpy")
+def _row_cdf(rows, u):
+    """F0(u) of one row of a table."""
+    cell, t = _table_cell(u)
+    if t < 0.0:
+        return rows[0, 0] * math.exp(t * TABLE_STEP * rows[2, 0])
+    if t > 1.0:
+        return rows[0, TABLE_SIZE - 1]
+    left, right = math.exp(rows[1, cell]), math.exp(rows[1, cell + 1])
+    return _hermite(rows[0, cell], rows[0, cell + 1], TABLE_STEP * left, TABLE_STEP * right, t)[0]
+
+
+@njit(error_model="numpy")
+def _table_density(table, a, u):
+    """q(u) and q'(u) in row a of a table; for a fraction, of the mixture of the rows around it."""
+    row = int(a)
+    value, slope = _row_density(table[row], u)
+    share = a - row
+    if share == 0.0:
+        return value, slope
+    other, other_slope = _row_density(table[row + 1], u)
+    top = max(value, other)
+    first, second = (1.0 - share) * math.exp(value - top), share * math.exp(other - top)
+    return top + math.log(first + second), (first * slope + second * other_slope) / (first + second)
+
+
+@njit(error_model="numpy")
 def log_density(row, table, u):
     """q(u) and q'(u)."""
     base, a, b = int(row[BASE]), row[A], row[B]
@@ -73,16 +113,7 @@ def log_density(row, table, u):
         return row[NORM] + bu - (a + 1.0) * math.log1p(z), b - (a + 1.0) * b * z / (1.0 + z)
     if base == _NORMAL:
         return row[NORM] - 0.5 * (b * u) ** 2, -b * b * u
-    rows = table[int(a)]
-    cell, t = _table_cell(u)
-    if t < 0.0 or t > 1.0:  # beyond the table: straight on
-        edge = cell if t < 0.0 else cell + 1
-        inside = t if t < 0.0 else t - 1.0
-        return rows[1, edge] + inside * TABLE_STEP * rows[2, edge], rows[2, edge]
-    value, slope = _hermite(
-        rows[1, cell], rows[1, cell + 1], TABLE_STEP * rows[2, cell], TABLE_STEP * rows[2, cell + 1], t
-    )
-    return value, slope / TABLE_STEP
+    return _table_density(table, a, u)
 
 
 @njit(error_model="numpy")
@@ -99,14 +130,10 @@ def cdf(row, table, u):
         return -math.expm1(log_sf), math.exp(log_sf)
     if base == _NORMAL:
         return 0.5 * math.erfc(-b * u * _ROOT_HALF), 0.5 * math.erfc(b * u * _ROOT_HALF)
-    rows = table[int(a)]
-    cell, t = _table_cell(u)
-    if t < 0.0:
-        return rows[0, 0] * math.exp(t * TABLE_STEP * rows[2, 0]), 1.0
-    if t > 1.0:
-        return rows[0, TABLE_SIZE - 1], 1.0 - rows[0, TABLE_SIZE - 1]
-    left, right = math.exp(rows[1, cell]), math.exp(rows[1, cell + 1])
-    value, _ = _hermite(rows[0, cell], rows[0, cell + 1], TABLE_STEP * left, TABLE_STEP * right, t)
+    row = int(a)
+    value = _row_cdf(table[row], u)
+    if a > row:  # the mixture of two rows
+        value += (a - row) * (_row_cdf(table[row + 1], u) - value)
     return value, 1.0 - value
 
 

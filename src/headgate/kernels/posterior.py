@@ -13,48 +13,42 @@ from headgate.kernels.bins import COUNT, FAILED, SEEN
 from headgate.kernels.compiled import gufunc
 from headgate.kernels.cure import POINTS, SUMS, gather, gathered_likelihood
 from headgate.kernels.curves import BASE, CAP, COLUMNS, LOC, A, B, fill_row
-from headgate.laws.learned import Slot
 
 _LONGEST = 2.0  # a Newton step, in prior standard deviations
 _CERTAIN = 30.0  # |logit p| beyond which p is 0 or 1 for any purpose
 _NUDGE = 0.03  # of a log shape, for its derivatives
 _STALE = 0.03  # an arm is refreshed when its evidence has grown by this share ...
 _FAR = 40.0  # how far a log rate may go from where it is expected: 17 decades either way
-_SHAPES = 1.8  # how far a log shape may: a factor of 6
 _WIDEST = 25.0  # how many times wider than expected the arms may be taken to be
 _PERIOD = 16  # ... and at least every so many rounds
 _PATIENCE = 5.0  # how many times more successes calm an idle arm
 _HALF = 0.5  # of the arms' own variance counts as spread between arms: all of it, as EM has it, over-disperses
 
 
-SHAPE_IS_A, SHAPE_IS_B, SHAPE_IS_INVERSE_B = int(Slot.A), int(Slot.B), int(Slot.INVERSE_B)
-
-
 @njit(error_model="numpy")
-def _likelihood_at(row, table, integer, bins, edges, slot, theta, log_shape, points, sums, out):
-    """The log likelihood at theta with the shape exp(log_shape); gradient and Hessian go to `out`."""
-    a = math.exp(log_shape) if slot == SHAPE_IS_A else row[A]
-    b = row[B]
-    if slot == SHAPE_IS_B:
-        b = math.exp(log_shape)
-    elif slot == SHAPE_IS_INVERSE_B:
-        b = math.exp(-log_shape)
-    fill_row(row, row[BASE], a, b, row[LOC], row[CAP], 1.0, 0.0)
+def _likelihood_at(row, origin, table, integer, bins, edges, power, theta, t, points, sums, out):
+    """The log likelihood at theta with the shape at coordinate t; gradient and Hessian go to `out`.
+
+    `origin` is the arm's row at t = 0, `power` how it depends on t (`headgate.laws.learned`).
+    """
+    a = origin[A] * math.exp(power[0] * t) + power[3] * t
+    b = origin[B] * math.exp(power[1] * t)
+    fill_row(row, origin[BASE], a, b, origin[LOC] + power[2] * t, origin[CAP], 1.0, 0.0)
     gather(row, bins, edges, points, sums)
     return gathered_likelihood(row, table, integer, points, sums, np.zeros(4), theta, out)
 
 
 @njit(error_model="numpy")
-def _slope_and_curvature(row, table, integer, bins, edges, prior, slot, theta, points, sums, slope, curvature):
+def _slope_and_curvature(row, table, integer, bins, edges, prior, power, theta, points, sums, slope, curvature):
     """Gradient and negative Hessian of the log posterior at theta; a learned shape's by central differences."""
     out = np.empty(5)
     if theta.size == 3:
-        s = theta[2]
-        low = _likelihood_at(row, table, integer, bins, edges, slot, theta, s - _NUDGE, points, sums, out)
+        s, origin = theta[2], row.copy()
+        low = _likelihood_at(row, origin, table, integer, bins, edges, power, theta, s - _NUDGE, points, sums, out)
         low1, low2 = out[0], out[1]
-        high = _likelihood_at(row, table, integer, bins, edges, slot, theta, s + _NUDGE, points, sums, out)
+        high = _likelihood_at(row, origin, table, integer, bins, edges, power, theta, s + _NUDGE, points, sums, out)
         high1, high2 = out[0], out[1]
-        here = _likelihood_at(row, table, integer, bins, edges, slot, theta, s, points, sums, out)
+        here = _likelihood_at(row, origin, table, integer, bins, edges, power, theta, s, points, sums, out)
         slope[2] = (high - low) / (2.0 * _NUDGE)
         curvature[2, 2] = -(high - 2.0 * here + low) / _NUDGE**2
         curvature[0, 2] = curvature[2, 0] = -(high1 - low1) / (2.0 * _NUDGE)
@@ -86,7 +80,7 @@ def _eigen(matrix, values, vectors):
 
 
 @njit(error_model="numpy")
-def _refresh(row, table, integer, bins, edges, prior, hyperprior, slot, points, sums, arm):
+def _refresh(row, table, integer, bins, edges, prior, hyperprior, power, limits, points, sums, arm):
     """Move an arm's theta one Newton step towards the mode; renew its variances and the root of its covariance.
 
     In units of the prior's standard deviations the prior's curvature is 1, and the likelihood is only trusted where it
@@ -96,7 +90,7 @@ def _refresh(row, table, integer, bins, edges, prior, hyperprior, slot, points, 
     theta, variance, factor = arm[:size], arm[size : 2 * size], arm[2 * size + 2 :]
     slope, curvature = np.empty(size), np.empty((size, size))
     values, vectors = np.empty(size), np.empty((size, size))
-    _slope_and_curvature(row, table, integer, bins, edges, prior, slot, theta, points, sums, slope, curvature)
+    _slope_and_curvature(row, table, integer, bins, edges, prior, power, theta, points, sums, slope, curvature)
     sound = True
     for c in range(size):
         sound &= math.isfinite(slope[c])
@@ -129,41 +123,49 @@ def _refresh(row, table, integer, bins, edges, prior, hyperprior, slot, points, 
     theta[1] = min(max(theta[1], -_CERTAIN), _CERTAIN)
     theta[0] = min(max(theta[0], hyperprior[0, 0] - _FAR), hyperprior[0, 0] + _FAR)
     if size == 3:
-        theta[2] = min(max(theta[2], hyperprior[0, 2] - _SHAPES), hyperprior[0, 2] + _SHAPES)
+        theta[2] = min(max(theta[2], limits[0]), limits[1])
 
 
 @njit(error_model="numpy")
-def _pool(arms, hyperprior, pooling, pooled):
-    """Re-estimate the prior's means and variances from the arms, with a hyperprior worth a few arms."""
-    count, size = arms.shape[0], hyperprior.shape[1]
+def _pool(arms, hyperprior, pooling, powers, pooled):
+    """Re-estimate the prior's means and variances from the arms, with a hyperprior worth a few arms.
+
+    Only arms whose shape is to be learned say anything about shapes.
+    """
+    size = hyperprior.shape[1]
     for c in range(size):
-        total = pooling[0] * hyperprior[0, c]
-        for i in range(count):
-            total += arms[i, c]
+        count, total = 0, pooling[0] * hyperprior[0, c]
+        for i in range(arms.shape[0]):
+            if c < 2 or np.any(powers[i] != 0.0):
+                count += 1
+                total += arms[i, c]
         mean = total / (count + pooling[0])
         squares = pooling[1] * hyperprior[1, c]
-        for i in range(count):
-            squares += (arms[i, c] - mean) ** 2 + _HALF * arms[i, size + c]
+        for i in range(arms.shape[0]):
+            if c < 2 or np.any(powers[i] != 0.0):
+                squares += (arms[i, c] - mean) ** 2 + _HALF * arms[i, size + c]
         pooled[0, c], pooled[1, c] = mean, min(squares / (count + pooling[1]), _WIDEST * hyperprior[1, c])
 
 
 @gufunc(
     [
         "void(int64[:], float64[:], float64[:], float64[:], float64[:], float64[:,:,:], boolean[:], float64[:,:,:,:], "
-        "float64[:], float64[:,:], float64[:,:], float64[:,:], float64[:], int64, float64, int64, boolean[:], "
-        "float64[:,:], float64[:,:], float64[:,:], float64[:,:])"
+        "float64[:], float64[:,:], float64[:,:], float64[:,:], float64[:], float64[:,:], float64[:,:], float64, int64, "
+        "boolean[:], float64[:,:], float64[:,:], float64[:,:], float64[:,:])"
     ],
-    "(k),(k),(k),(k),(k),(r,c,n),(k),(k,h,s,j),(j),(k,m),(t,d),(t,d),(t),(),(),(),(k),(k,d)->(k,m),(k,d),(t,d)",
+    "(k),(k),(k),(k),(k),(r,c,n),(k),(k,h,s,j),(j),(k,m),(t,d),(t,d),(t),(k,p),(k,t),(),(),(k),(k,d)->(k,m),(k,d),(t,d)",
 )
 def sample(
-    base, a, b, shift, cap, table, integer, bins, edges, before, prior, hyperprior, pooling, slot, calm, clock, idle,
-    noise, arms, draw, pooled,
+    base, a, b, shift, cap, table, integer, bins, edges, before, prior, hyperprior, pooling, powers, limits, calm,
+    clock, idle, noise, arms, draw, pooled,
 ):  # fmt: skip
     """Draw every arm's theta from its posterior, then pool the prior for the next round.
 
     An arm's memory (a row of `before` and `arms`) is theta, its variances, the round in which it is due for a
     refresh, its successes then, and a root of its covariance. `prior`, `hyperprior` and `pooled` are a row of means
-    and a row of variances; `pooling` is how many arms the hyperprior's means and variances are worth.
+    and a row of variances; `pooling` is how many arms the hyperprior's means and variances are worth. `powers` and
+    `limits` say how an arm's curve depends on the coordinate of its shape, and how far that may go
+    (`headgate.laws.learned`).
 
     The noise of an arm with n successes is multiplied by (1 + n / calm)^(-1/2): once an arm is known, exploring it
     costs more than it tells. An arm that is idle, because the last allocation gave it nothing, is calmed later: an
@@ -175,7 +177,9 @@ def sample(
         arms[i] = before[i]
         if clock >= arms[i, 2 * size]:
             fill_row(row, base[i], a[i], b[i], shift[i], cap[i], 1.0, 0.0)
-            _refresh(row, table, integer[i], bins[i], edges, prior, hyperprior, slot, points, sums, arms[i])
+            _refresh(
+                row, table, integer[i], bins[i], edges, prior, hyperprior, powers[i], limits[i], points, sums, arms[i]
+            )
             seen, failed = 0.0, 0.0
             for j in range(edges.size):
                 seen += bins[i, SEEN, COUNT, j]
@@ -189,4 +193,4 @@ def sample(
             draw[i, c] = arms[i, c]
             for e in range(size):
                 draw[i, c] += calmed * arms[i, 2 * size + 2 + c * size + e] * noise[i, e]
-    _pool(arms, hyperprior, pooling, pooled)
+    _pool(arms, hyperprior, pooling, powers, pooled)

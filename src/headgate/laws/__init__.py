@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from headgate.errors import ParameterError
-from headgate.laws.base import Floats, Law, RateRange
+from headgate.laws.base import Law, RateRange
 from headgate.laws.beta import Beta
 from headgate.laws.burr import LogLogistic, Lomax
 from headgate.laws.discrete import DiscreteWeibull
 from headgate.laws.gamma import Exponential, Gamma, HalfNormal, Maxwell, Nakagami, Rayleigh, Weibull
 from headgate.laws.lognormal import LogNormal
-from headgate.laws.per_arm import PerArm, as_law
+from headgate.laws.per_arm import PerArm, as_law, simplest
 from headgate.laws.scale import ScaleLaw
+from headgate.laws.shape import EndPoint, Floats, Shape
 from headgate.laws.wrapped import FromScipy, from_scipy
 from headgate.registry import Registry
 
@@ -49,6 +50,7 @@ __all__ = [
     "LAWS",
     "Beta",
     "DiscreteWeibull",
+    "EndPoint",
     "Exponential",
     "Floats",
     "FromScipy",
@@ -64,8 +66,10 @@ __all__ = [
     "RateRange",
     "Rayleigh",
     "ScaleLaw",
+    "Shape",
     "Weibull",
     "as_law",
     "from_dict",
     "from_scipy",
+    "simplest",
 ]

@@ -8,7 +8,8 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headgate.laws.base import Floats, Law, RateRange, shape_of
+from headgate.laws.base import Law, RateRange
+from headgate.laws.shape import EndPoint, Floats, Shape
 from headgate.laws.standard import Base, Standard
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -24,12 +25,9 @@ class Beta(Law):
 
     c: ArrayLike = 1.0
     name: ClassVar[str] = "beta"
+    free: ClassVar[Shape | None] = EndPoint("c")
 
-    def __post_init__(self) -> None:
-        """Check the largest threshold."""
-        object.__setattr__(self, "c", shape_of("c", self.c))
-
-    def _axis(self, x: ArrayLike) -> Floats:
+    def _axis(self, x: Floats | float) -> Floats:
         """phi(x) = -log(1 - x/c); near c through c - x, which is exact."""
         c = np.asarray(self.c)
         x = np.clip(x, 0.0, c)
@@ -37,30 +35,26 @@ class Beta(Law):
             log = np.where(x < 0.5 * c, np.log1p(-np.minimum(x / c, 0.5)), np.log((c - x) / c))
         return np.asarray(-log)
 
-    def log_sf(self, x: ArrayLike, rate: ArrayLike) -> Floats:
-        """log P(X > x) = rate log(1 - x/c)."""
-        return np.negative(np.multiply(rate, self._axis(x)))
+    def _log_sf(self, x: Floats, rate: Floats) -> Floats:
+        return np.negative(rate * self._axis(x))
 
-    def log_pdf(self, x: ArrayLike, rate: ArrayLike) -> Floats:
-        """Log density at x."""
-        x, c, rate = np.asarray(x, dtype=np.float64), np.asarray(self.c), np.asarray(rate, dtype=np.float64)
+    def _log_pdf(self, x: Floats, rate: Floats) -> Floats:
+        c = np.asarray(self.c)
         with np.errstate(invalid="ignore"):  # 0 * infinity, where rate = 1 and x = c
             power = np.where(rate == 1.0, 0.0, (1.0 - rate) * self._axis(x))
         return np.where((x >= 0.0) & (x <= c), np.log(rate / c) + power, -np.inf)
 
-    def quantile(self, q: ArrayLike, rate: ArrayLike) -> Floats:
-        """Return the smallest x with P(X <= x) >= q."""
+    def _quantile(self, q: Floats, rate: Floats) -> Floats:
         with np.errstate(divide="ignore"):
-            return np.asarray(-np.expm1(np.log1p(-np.asarray(q, dtype=np.float64)) / rate) * self.c)
+            return np.asarray(-np.expm1(np.log1p(-q) / rate) * self.c)
 
-    def truncated_mean(self, rate: ArrayLike, upper: ArrayLike) -> Floats:
-        """E[X | X <= upper] = c E[1 - e^-Y | Y <= v], Y exponential and v = phi(upper).
+    def _rate_of_quantile(self, x: Floats, q: Floats) -> Floats:
+        return np.asarray(-np.log1p(-q) / self._axis(np.minimum(x, (1.0 - 1e-9) * np.asarray(self.c))))
 
-        In closed form (1 - r share / (e^(r v) - 1)) / (r + 1); by quadrature where that cancels.
-        """
-        rate, share = np.broadcast_arrays(
-            np.asarray(rate, dtype=np.float64), np.clip(np.divide(upper, self.c), 0.0, 1.0)
-        )
+    def _truncated_mean(self, rate: Floats, upper: Floats) -> Floats:
+        # c E[1 - e^-Y | Y <= v], Y exponential and v = phi(upper): in closed form
+        # (1 - r share / (e^(r v) - 1)) / (r + 1), by quadrature where that cancels.
+        rate, share = np.broadcast_arrays(rate, np.clip(np.divide(upper, self.c), 0.0, 1.0))
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             v = np.broadcast_to(self._axis(upper), share.shape)
             closed = (1.0 - rate * share / np.expm1(rate * v)) / (rate + 1.0)
@@ -71,26 +65,21 @@ class Beta(Law):
         near = np.sum(mass * -np.expm1(-y), axis=-1) / np.sum(mass, axis=-1)
         return np.asarray(np.where(small, near, closed) * self.c)
 
-    def inflection(self, rate: ArrayLike) -> Floats:
-        """Convex up to c for rate < 1, concave from 0 on otherwise."""
-        return np.where(np.asarray(rate) < 1.0, self.c, 0.0)
+    def _inflection(self, rate: Floats) -> Floats:
+        return np.where(rate < 1.0, self.c, 0.0)  # convex up to c for rate < 1, concave from 0 on otherwise
 
-    def boost(self, rate: ArrayLike, boosted: ArrayLike) -> Floats:
-        """Return s = lambda'/lambda: the density is lambda/c exp((lambda - 1) log(1 - x/c))."""
-        return np.divide(boosted, rate)
+    def _boost(self, rate: Floats, boosted: Floats) -> Floats:
+        return np.asarray(boosted / rate)  # the density is lambda/c exp((lambda - 1) log(1 - x/c))
 
-    def lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
-        """Return the largest phi exp(-rate phi): |dG/drate| with phi = -log(1 - x/c)."""
-        phi = np.minimum(self._axis(upper), 1.0 / rate_range[0])
-        return phi * np.exp(-rate_range[0] * phi)
+    def _lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
+        phi = np.minimum(self._axis(upper), 1.0 / rate_range[0])  # |dG/drate| = phi exp(-rate phi)
+        return np.asarray(phi * np.exp(-rate_range[0] * phi))
 
-    def lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
-        """Return the smallest |dmu/drate| over a fine grid of the range, the paper's L_mu."""
+    def _lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
         grid = np.geomspace(*rate_range, 513)[:, None]
         step = grid * np.array([1.0 - 1e-5, 1.0 + 1e-5])
-        slope = np.diff(self.truncated_mean(step[..., None], upper), axis=1)[:, 0] / (2e-5 * grid)
+        slope = np.diff(self._truncated_mean(step[..., None], np.asarray(upper)), axis=1)[:, 0] / (2e-5 * grid)
         return np.asarray(np.min(np.abs(slope), axis=0)).reshape(self.arm_axis())
 
-    def standard(self) -> Standard:
-        """Return an exponential with phi(x) = -log(1 - x/c)."""
-        return Standard.of(Base.GAMMA, cap=np.asarray(self.c))
+    def _standard(self) -> Standard:
+        return Standard.of(Base.GAMMA, cap=np.asarray(self.c))  # an exponential on the axis phi

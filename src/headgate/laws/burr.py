@@ -9,13 +9,13 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headgate.laws.base import Floats, shape_of
 from headgate.laws.scale import ScaleLaw
+from headgate.laws.shape import Floats, Shape
 from headgate.laws.standard import Base, Standard
 
 
 class BurrFamily(ScaleLaw):
-    """Log S = -a log(1 + z^b). Concave if and only if b <= 1."""
+    """Log S = -a log(1 + z^b), with density a b z^(b - 1) (1 + z^b)^(-a - 1): Burr's type XII. Concave iff b <= 1."""
 
     __slots__ = ()
 
@@ -33,15 +33,13 @@ class BurrFamily(ScaleLaw):
         """Log of a b z^(b - 1) (1 + z^b)^(-a - 1)."""
         a, b = self.ab
         log_z = np.log(z)
-        with np.errstate(invalid="ignore"):
-            power = np.where(np.asarray(b) == 1.0, 0.0, (b - 1.0) * log_z)
+        power = np.where(np.asarray(b) == 1.0, 0.0, (b - 1.0) * log_z)
         return np.asarray(np.log(a * b) + power - (a + 1.0) * np.logaddexp(0.0, b * log_z))
 
     def quantile0(self, q: Floats) -> Floats:
         """Invert 1 - (1 + z^b)^-a = q."""
         a, b = self.ab
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.expm1(-np.log1p(-q) / a) ** (1.0 / np.asarray(b)))
+        return np.asarray(np.expm1(-np.log1p(-q) / a) ** (1.0 / np.asarray(b)))
 
     def truncated_mean0(self, z: Floats) -> Floats:
         """E[Z | Z <= z] at rate 1, by quadrature; if the mean is finite, from where it stops growing."""
@@ -54,17 +52,15 @@ class BurrFamily(ScaleLaw):
         a, b = (np.asarray(v, dtype=np.float64) for v in self.ab)
         return np.maximum(np.log(z) + np.log1p(a) / b, 0.0) + 40.0 / (1.0 + b)
 
-    def standard(self) -> Standard:
-        """(rate x)^b = exp(b u)."""
-        a, b = self.ab
+    def _standard(self) -> Standard:
+        a, b = self.ab  # (rate x)^b = exp(b u)
         return Standard.of(Base.BURR, a, b)
 
     def peaks(self) -> tuple[Floats, Floats, Floats]:
         """Density's peak where z^b = (b - 1) / (ab + 1); z * density peaks where z^b = 1/a."""
         a, b = (np.asarray(v, dtype=np.float64) for v in self.ab)
         peak = (np.maximum(b - 1.0, 0.0) / (a * b + 1.0)) ** (1.0 / b)
-        with np.errstate(divide="ignore"):
-            height = np.where(b < 1.0, np.inf, np.exp(self.log_pdf0(np.asarray(peak))))
+        height = np.where(b < 1.0, np.inf, np.exp(self.log_pdf0(np.asarray(peak))))
         top = b * (a / (a + 1.0)) ** (a + 1.0)
         return np.asarray(peak), height, np.asarray(top)
 
@@ -77,14 +73,14 @@ class BurrFamily(ScaleLaw):
 @final
 @dataclass(frozen=True, slots=True)
 class Lomax(BurrFamily):
-    """S(x) = (1 + rate x)^-shape: an exponential whose rate varies from round to round. Concave."""
+    """G(x, rate) = 1 - (1 + rate x)^-shape: an exponential law whose rate is Gamma(shape) from round to round. Concave.
+
+    Its mean is finite for shape > 1 alone: 1 / (rate (shape - 1)).
+    """
 
     shape: ArrayLike = 1.0
     name: ClassVar[str] = "lomax"
-
-    def __post_init__(self) -> None:
-        """Check the shape."""
-        object.__setattr__(self, "shape", shape_of("shape", self.shape))
+    free: ClassVar[Shape | None] = Shape(least=0.05, most=50.0, start=2.0, variance=0.5)
 
     @property
     def ab(self) -> tuple[Floats, float]:
@@ -99,10 +95,7 @@ class LogLogistic(BurrFamily):
 
     shape: ArrayLike = 1.0
     name: ClassVar[str] = "log-logistic"
-
-    def __post_init__(self) -> None:
-        """Check the shape."""
-        object.__setattr__(self, "shape", shape_of("shape", self.shape))
+    free: ClassVar[Shape | None] = Shape(least=0.1, most=50.0, start=1.5, variance=0.15)
 
     @property
     def ab(self) -> tuple[float, Floats]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from headgate.laws.base import Floats, Law, RateRange, shape_of
+from headgate.laws.base import Law, RateRange
+from headgate.laws.shape import Floats, Shape
 from headgate.laws.standard import Base, Standard
 
 _DIRECT = 4096  # terms summed one by one; beyond, Euler and Maclaurin
@@ -43,7 +44,7 @@ def _gap_integral(rate: Floats, start: float, end: Floats, shape: Floats) -> Flo
 @final
 @dataclass(frozen=True, slots=True)
 class DiscreteWeibull(Law):
-    """P(X <= n) = 1 - exp(-(rate n)^shape) on n = 1, 2, ...: a Weibull threshold rounded up.
+    """P(X <= n) = 1 - exp(-(rate n)^shape) on n = 1, 2, ...: a Weibull threshold rounded up (Nakagawa and Osaki, 1975).
 
     Marginals fall, and greedy is exact, for shape <= 1.
     """
@@ -51,48 +52,42 @@ class DiscreteWeibull(Law):
     shape: ArrayLike = 1.0
     name: ClassVar[str] = "discrete-weibull"
     integer: ClassVar[bool] = True
+    free: ClassVar[Shape | None] = Shape(least=0.05, most=20.0, start=1.0, variance=0.1)
 
-    def __post_init__(self) -> None:
-        """Check the shape."""
-        object.__setattr__(self, "shape", shape_of("shape", self.shape))
-
-    def log_sf(self, x: ArrayLike, rate: ArrayLike) -> Floats:
-        """log P(X > x) = -(rate floor(x))^shape."""
+    def _log_sf(self, x: Floats, rate: Floats) -> Floats:
         with np.errstate(over="ignore"):
-            z = np.multiply(rate, np.maximum(np.floor(x), 0.0)) ** np.asarray(self.shape)
-        return np.asarray(-z)
+            return np.asarray(-((rate * np.maximum(np.floor(x), 0.0)) ** np.asarray(self.shape)))
 
-    def log_pdf(self, x: ArrayLike, rate: ArrayLike) -> Floats:
-        """log P(X = x): log S(n - 1) + log(1 - S(n) / S(n - 1)), the exponents' difference uncancelled."""
-        n, shape = np.asarray(x, dtype=np.float64), np.asarray(self.shape)
+    def _log_pdf(self, x: Floats, rate: Floats) -> Floats:
+        # log S(n - 1) + log(1 - S(n) / S(n - 1)), the exponents' difference uncancelled
+        n, shape = x, np.asarray(self.shape)
         allowed = (n >= 1.0) & (n == np.floor(n)) & (n < np.inf)
         n = np.where(allowed, n, 1.0)
         with np.errstate(divide="ignore", over="ignore"):
             # step = (rate n)^k - (rate (n - 1))^k, through its logarithm: it may underflow
-            log_step = shape * np.log(np.multiply(rate, n)) + np.log(-np.expm1(shape * np.log1p(-1.0 / n)))
+            log_step = shape * np.log(rate * n) + np.log(-np.expm1(shape * np.log1p(-1.0 / n)))
             step = np.exp(log_step)
             log_hit = np.where(step < 1e-17, log_step, np.log(-np.expm1(-step)))
-        return np.where(allowed, self.log_sf(n - 1.0, rate) + log_hit, -np.inf)
+        return np.where(allowed, self._log_sf(n - 1.0, rate) + log_hit, -np.inf)
 
-    def quantile(self, q: ArrayLike, rate: ArrayLike) -> Floats:
-        """Return the smallest whole n with P(X <= n) >= q."""
-        q = np.asarray(q, dtype=np.float64)
+    def _quantile(self, q: Floats, rate: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             n = np.ceil((-np.log1p(-q)) ** (1.0 / np.asarray(self.shape)) / rate)
         # Rounding may have missed by one.
-        n = np.where((n < np.inf) & (self.cdf(n, rate) < q), n + 1.0, n)
-        n = np.where((n < np.inf) & (self.cdf(n - 1.0, rate) >= q), n - 1.0, n)
+        n = np.where((n < np.inf) & (self._cdf(n, rate) < q), n + 1.0, n)
+        n = np.where((n < np.inf) & (self._cdf(n - 1.0, rate) >= q), n - 1.0, n)
         return np.asarray(np.maximum(n, 1.0))
 
-    def truncated_mean(self, rate: ArrayLike, upper: ArrayLike) -> Floats:
-        """E[X | X <= n] = sum over j < n of (S(j) - S(n)) / G(n), n = floor(upper); NaN for n < 1."""
-        given, n, shape = np.broadcast_arrays(
-            np.asarray(rate, dtype=np.float64), np.floor(upper), np.asarray(self.shape)
-        )
+    def _rate_of_quantile(self, x: Floats, q: Floats) -> Floats:
+        return np.asarray((-np.log1p(-q)) ** (1.0 / np.asarray(self.shape)) / np.maximum(np.floor(x), 1.0))
+
+    def _truncated_mean(self, rate: Floats, upper: Floats) -> Floats:
+        # Sum over j < n of (S(j) - S(n)) / G(n), n = floor(upper); NaN for n < 1, where nothing can be.
+        rate, n, shape = np.broadcast_arrays(rate, np.floor(upper), np.asarray(self.shape))
         possible = n >= 1.0
         n = np.where(possible, n, 1.0)
         # Below (rate n)^k = 1e-18 the law given X <= n no longer changes.
-        least: Floats = np.maximum(given, 1e-18 ** (1.0 / shape) / n)
+        least: Floats = np.maximum(rate, 1e-18 ** (1.0 / shape) / n)
 
         def exponent(x: Floats) -> Floats:
             with np.errstate(over="ignore"):
@@ -111,29 +106,25 @@ class DiscreteWeibull(Law):
             total = total + np.where(n > _DIRECT, rest, 0.0)
         return np.where(possible, total / -np.expm1(-z), np.nan)
 
-    def inflection(self, rate: ArrayLike) -> Floats:
-        """Where the Weibull it rounds turns concave."""
+    def _inflection(self, rate: Floats) -> Floats:
+        # Where the Weibull that it rounds turns concave.
         inner = np.maximum(1.0 - 1.0 / np.asarray(self.shape), 0.0)
-        return np.asarray(inner ** (1.0 / np.asarray(self.shape)) / np.asarray(rate))
+        return np.asarray(inner ** (1.0 / np.asarray(self.shape)) / rate)
 
-    def boost(self, rate: ArrayLike, boosted: ArrayLike) -> Floats:
-        """s = (lambda'/lambda)^shape: P(X = n) / lambda^k integrates exp(-lambda^k t), which falls."""
+    def _boost(self, rate: Floats, boosted: Floats) -> Floats:
+        # (lambda'/lambda)^k: P(X = n) / lambda^k integrates exp(-lambda^k t), which falls.
         with np.errstate(over="ignore"):
-            return np.asarray(np.divide(boosted, rate) ** np.asarray(self.shape))
+            return np.asarray((boosted / rate) ** np.asarray(self.shape))
 
-    def lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
-        """Bound |dG/drate| = k z e^-z / rate with z = (rate n)^k by its largest value, k / (e rate)."""
-        del upper
+    def _lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
+        del upper  # |dG/drate| = k z e^-z / rate with z = (rate n)^k is at most k / (e rate)
         return np.asarray(self.shape) / (np.e * rate_range[0])
 
-    def lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
-        """Return the smallest |dmu/drate| over a grid of the range, the paper's L_mu."""
+    def _lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
         grid = np.geomspace(*rate_range, 129)[:, None]
-        above, below = (self.truncated_mean(grid * (1.0 + d), upper) for d in (1e-5, -1e-5))
+        above, below = (self._truncated_mean(grid * (1.0 + d), np.asarray(upper)) for d in (1e-5, -1e-5))
         smallest = np.min(np.abs(above - below) / (2e-5 * grid), axis=0)
         return np.asarray(smallest).reshape(self.arm_axis())
 
-    def standard(self) -> Standard:
-        """Return the Weibull it rounds up; the kernels floor the allocation."""
-        shape = np.asarray(self.shape)
-        return Standard.of(Base.GAMMA, 1.0, shape)
+    def _standard(self) -> Standard:
+        return Standard.of(Base.GAMMA, 1.0, np.asarray(self.shape))  # the kernels floor the allocation

@@ -1,4 +1,4 @@
-"""The gamma family: S(x) = Q(a, c (rate x)^b). Seven laws that differ in a, b and c alone."""
+"""The gamma family: S(x) = Q(a, c (rate x)^b), Q the upper incomplete gamma function. Seven laws of three constants."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from headgate.laws.base import Floats, RateRange, shape_of
-from headgate.laws.learned import ShapePrior, Slot, is_learned, known
+from headgate.laws.base import RateRange
 from headgate.laws.scale import ScaleLaw
+from headgate.laws.shape import Floats, Shape
 from headgate.laws.special import log_gammaincc
 from headgate.laws.standard import Base, Standard
 
 
 class GammaFamily(ScaleLaw):
-    """(c Z^b) ~ Gamma(a) at rate 1. Concave if and only if a b <= 1."""
+    """(c Z^b) ~ Gamma(a) at rate 1, with density b c^a z^(ab - 1) exp(-c z^b) / Gamma(a). Concave iff a b <= 1.
+
+    It is Stacy's generalised gamma law (1962); a law of the family says its constants.
+    """
 
     __slots__ = ()
 
@@ -62,9 +65,8 @@ class GammaFamily(ScaleLaw):
         far = moment * special.gammainc(root, beyond) / special.gammainc(a, beyond)
         return np.where(w < turn, series, far)
 
-    def standard(self) -> Standard:
-        """c (rate x)^b = exp(b u) with u = log(rate x) + log(c) / b."""
-        a, b, c = self.abc
+    def _standard(self) -> Standard:
+        a, b, c = self.abc  # c (rate x)^b = exp(b u) with u = log(rate x) + log(c) / b
         return Standard.of(Base.GAMMA, a, b, np.log(c) / b)
 
     def peaks(self) -> tuple[Floats, Floats, Floats]:
@@ -72,8 +74,7 @@ class GammaFamily(ScaleLaw):
         a, b, c = (np.asarray(v, dtype=np.float64) for v in self.abc)
         inner = np.maximum(a - 1.0 / b, 0.0)
         peak = (inner / c) ** (1.0 / b)
-        with np.errstate(divide="ignore"):
-            height = np.where(a * b < 1.0, np.inf, np.exp(self.log_pdf0(np.asarray(peak))))
+        height = np.where(a * b < 1.0, np.inf, np.exp(self.log_pdf0(np.asarray(peak))))
         top = np.exp(np.log(b) - special.gammaln(a) + a * np.log(a) - a)
         return np.asarray(peak), height, np.asarray(top)
 
@@ -90,11 +91,7 @@ class Exponential(GammaFamily):
     """G(x, rate) = 1 - exp(-rate x): the paper's main example, concave, water-filled in closed form."""
 
     name: ClassVar[str] = "exponential"
-
-    @property
-    def abc(self) -> tuple[float, float, float]:
-        """The constants a, b and c."""
-        return 1.0, 1.0, 1.0
+    abc: ClassVar = (1.0, 1.0, 1.0)
 
     def log_sf0(self, z: Floats) -> Floats:
         """Log survival at rate 1."""
@@ -102,11 +99,10 @@ class Exponential(GammaFamily):
 
     def quantile0(self, q: Floats) -> Floats:
         """Invert 1 - exp(-z) = q."""
-        with np.errstate(divide="ignore"):
-            return -np.log1p(-q)
+        return -np.log1p(-q)
 
-    def lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
-        """Return B^2 |g'(M)|, g'(v) = 1 / (4 sinh^2(v/2)) - 1 / v^2: |g'| falls, so M = rate_max B."""
+    def _lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
+        # B^2 |g'(M)|, g'(v) = 1 / (4 sinh^2(v/2)) - 1 / v^2: |g'| falls, so M = rate_max B.
         v = rate_range[1] * upper
         if v < 0.1:  # where the closed form cancels
             return np.asarray(upper**2 * (1 / 12 - v**2 / 240 + v**4 / 6048 - v**6 / 172800))
@@ -119,96 +115,71 @@ class Exponential(GammaFamily):
 class Weibull(GammaFamily):
     """G(x, rate) = 1 - exp(-(rate x)^shape): response times, waiting times.
 
-    Concave, and so exactly water-filled, only for shape <= 1.
+    Its hazard is shape rate (rate x)^(shape - 1), falling for shape < 1, rising for shape > 1. Concave, and so exactly
+    water-filled, only for shape <= 1.
     """
 
     shape: ArrayLike = 1.0
     name: ClassVar[str] = "weibull"
-
-    def __post_init__(self) -> None:
-        """Check the shape."""
-        object.__setattr__(self, "shape", shape_of("shape", self.shape, learnable=True))
-
-    @property
-    def shape_prior(self) -> ShapePrior | None:
-        """How to learn the shape."""
-        return ShapePrior(Slot.B, np.log(1.3), 0.1) if is_learned(self.shape) else None
+    free: ClassVar[Shape | None] = Shape(least=0.05, most=20.0, start=1.3, variance=0.1)
 
     @property
     def abc(self) -> tuple[float, Floats, float]:
         """The constants a, b and c."""
-        return 1.0, known(self, self.shape), 1.0
+        return 1.0, np.asarray(self.shape), 1.0
 
     def log_sf0(self, z: Floats) -> Floats:
         """Log survival at rate 1."""
-        return np.asarray(-(z ** known(self, self.shape)))
+        return np.asarray(-(z ** np.asarray(self.shape)))
 
     def quantile0(self, q: Floats) -> Floats:
         """Invert 1 - exp(-z^shape) = q."""
-        with np.errstate(divide="ignore"):
-            return np.asarray((-np.log1p(-q)) ** (1.0 / known(self, self.shape)))
+        return np.asarray((-np.log1p(-q)) ** (1.0 / np.asarray(self.shape)))
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Gamma(GammaFamily):
-    """rate X ~ Gamma(shape): the sum of `shape` exponential stages. Concave for shape <= 1."""
+    """rate X ~ Gamma(shape), G(x, rate) = P(shape, rate x): the sum of `shape` exponential stages.
+
+    The density is rate (rate x)^(shape - 1) exp(-rate x) / Gamma(shape). Concave for shape <= 1.
+    """
 
     shape: ArrayLike = 1.0
     name: ClassVar[str] = "gamma"
-
-    def __post_init__(self) -> None:
-        """Check the shape."""
-        object.__setattr__(self, "shape", shape_of("shape", self.shape, learnable=True))
-
-    @property
-    def shape_prior(self) -> ShapePrior | None:
-        """How to learn the shape."""
-        return ShapePrior(Slot.A, np.log(1.5), 0.25) if is_learned(self.shape) else None
+    free: ClassVar[Shape | None] = Shape(least=0.02, most=100.0, start=1.5, variance=0.25)
 
     @property
     def abc(self) -> tuple[Floats, float, float]:
         """The constants a, b and c."""
-        return known(self, self.shape), 1.0, 1.0
+        return np.asarray(self.shape), 1.0, 1.0
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class HalfNormal(GammaFamily):
-    """rate X = |N(0, 1)|: the most probable threshold is 0. Concave."""
+    """rate X = |N(0, 1)|, G(x, rate) = erf(rate x / sqrt 2): the most probable threshold is 0. Concave."""
 
     name: ClassVar[str] = "half-normal"
-
-    @property
-    def abc(self) -> tuple[float, float, float]:
-        """The constants a, b and c."""
-        return 0.5, 2.0, 0.5
+    abc: ClassVar = (0.5, 2.0, 0.5)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Rayleigh(GammaFamily):
-    """rate X is the length of a standard normal vector in the plane."""
+    """rate X is the length of a standard normal vector in the plane: G(x, rate) = 1 - exp(-(rate x)^2 / 2)."""
 
     name: ClassVar[str] = "rayleigh"
-
-    @property
-    def abc(self) -> tuple[float, float, float]:
-        """The constants a, b and c."""
-        return 1.0, 2.0, 0.5
+    abc: ClassVar = (1.0, 2.0, 0.5)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Maxwell(GammaFamily):
-    """rate X is the length of a standard normal vector in space."""
+    """rate X is the length of a standard normal vector in space: G(x, rate) = P(3/2, (rate x)^2 / 2)."""
 
     name: ClassVar[str] = "maxwell"
-
-    @property
-    def abc(self) -> tuple[float, float, float]:
-        """The constants a, b and c."""
-        return 1.5, 2.0, 0.5
+    abc: ClassVar = (1.5, 2.0, 0.5)
 
 
 @final
@@ -216,15 +187,12 @@ class Maxwell(GammaFamily):
 class Nakagami(GammaFamily):
     """(rate X)^2 ~ Gamma(shape) / shape, so that E[X^2] = 1 / rate^2: fading channels.
 
-    Concave for shape <= 1/2.
+    G(x, rate) = P(shape, shape (rate x)^2). Concave for shape <= 1/2.
     """
 
     shape: ArrayLike = 1.0
     name: ClassVar[str] = "nakagami"
-
-    def __post_init__(self) -> None:
-        """Check the shape."""
-        object.__setattr__(self, "shape", shape_of("shape", self.shape))
+    free: ClassVar[Shape | None] = Shape(least=0.02, most=50.0, start=0.7, variance=0.25)
 
     @property
     def abc(self) -> tuple[Floats, float, Floats]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headgate.errors import ParameterError, ShapeError
-from headgate.laws.base import Floats, Law, RateRange
+from headgate.laws.base import Law, Members, RateRange
+from headgate.laws.shape import Floats
 from headgate.laws.standard import Standard
 
 
@@ -35,90 +36,106 @@ class PerArm(Law):
                 raise ParameterError(f"the law of arm {arm} must have one shape, got {law!r}")
 
     @cached_property
-    def groups(self) -> tuple[tuple[Law, NDArray[np.int64]], ...]:
-        """The distinct laws with the arms that follow each, so that each is evaluated once."""
+    def _members(self) -> Members:
         members: dict[Law, list[int]] = {}
         for arm, law in enumerate(self.laws):
             members.setdefault(law, []).append(arm)
         return tuple((law, np.array(arms)) for law, arms in members.items())
 
-    def of_arm(self, arm: int) -> Law:
-        """Return the law of one arm."""
-        return self.laws[arm]
+    def members(self) -> Members:
+        """Return the distinct laws with the arms that follow each, so that each is evaluated once."""
+        return self._members
 
-    def integer_arms(self) -> NDArray[np.bool_]:
-        """Which arms have whole-number thresholds."""
-        return np.array([law.integer for law in self.laws])
+    @property
+    def is_open(self) -> bool:
+        """Whether the shape of an arm is still to be learned."""
+        return any(law.is_open for law, _ in self._members)
 
-    def _each(self, method: Callable[..., ArrayLike], *arguments: ArrayLike) -> Floats:
-        """Call `method(law, *arguments)` group by group; the arguments' last axis is arms, or they are scalars."""
-        arms = len(self.laws)
-        arrays = [np.asarray(v, dtype=np.float64) for v in arguments]
-        for array in arrays:
-            if array.ndim > 0 and array.shape[-1] not in {1, arms}:
-                raise ShapeError(f"the last axis must have {arms} arms, got shape {array.shape}")
-        shape = np.broadcast_shapes((arms,), *(v.shape for v in arrays))
-        result = np.empty(shape)
-        whole = [np.broadcast_to(v, shape) for v in arrays]
-        for law, who in self.groups:
-            result[..., who] = method(law, *(v[..., who] for v in whole))
-        return result
-
-    def log_sf(self, x: ArrayLike, rate: ArrayLike) -> Floats:
-        """log P(X > x), by arm."""
-        return self._each(lambda law, *v: law.log_sf(*v), x, rate)
-
-    def log_pdf(self, x: ArrayLike, rate: ArrayLike) -> Floats:
-        """Log density at x, by arm."""
-        return self._each(lambda law, *v: law.log_pdf(*v), x, rate)
-
-    def quantile(self, q: ArrayLike, rate: ArrayLike) -> Floats:
-        """Return the smallest x with P(X <= x) >= q, by arm."""
-        return self._each(lambda law, *v: law.quantile(*v), q, rate)
+    def with_shape(self, value: ArrayLike) -> Law:
+        """Return the laws with these shapes, (K,), in place of those they have or have yet to learn; NaN keeps one."""
+        shapes = np.broadcast_to(np.asarray(value, dtype=np.float64), len(self.laws))
+        return PerArm(tuple(law.with_shape(shape) for law, shape in zip(self.laws, shapes.tolist(), strict=True)))
 
     def arm_axis(self) -> tuple[int, ...]:
         """Return (K,): there is one law for each of K arms."""
         return (len(self.laws),)
 
-    def truncated_mean(self, rate: ArrayLike, upper: ArrayLike) -> Floats:
-        """E[X | X <= upper], by arm."""
-        return self._each(lambda law, *v: law.truncated_mean(*v), rate, upper)
-
-    def rate_of_truncated_mean(self, mean: ArrayLike, upper: ArrayLike) -> Floats:
-        """Return the rate at which E[X | X <= upper] = mean, by arm."""
-        return self._each(lambda law, *v: law.rate_of_truncated_mean(*v), mean, upper)
-
-    def inflection(self, rate: ArrayLike) -> Floats:
-        """Where each arm's G turns from convex to concave."""
-        return self._each(lambda law, *v: law.inflection(*v), rate)
-
-    def boost(self, rate: ArrayLike, boosted: ArrayLike) -> Floats:
-        """Return the paper's s(lambda, lambda'), by arm."""
-        return self._each(lambda law, *v: law.boost(*v), rate, boosted)
-
-    def lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
-        """Return the paper's L_lambda, by arm."""
-        return self._each(lambda law: law.lipschitz_rate(upper, rate_range))
-
-    def lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
-        """Return the paper's L_mu, by arm."""
-        return self._each(lambda law: law.lipschitz_mean(upper, rate_range))
-
-    def standard(self) -> Standard:
-        """Join the standard forms of the arms."""
-        laws, members = zip(*self.groups, strict=True)
-        return Standard.stack(laws, members, len(self.laws))
+    def of_arm(self, arm: int) -> Law:
+        """Return the law of one arm."""
+        return self.laws[arm]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the laws as plain data."""
         return {"name": self.name, "laws": [law.to_dict() for law in self.laws]}
+
+    def _each(self, method: str, *arguments: Floats | float) -> Floats:
+        """Call the method of each law on its arms; the arguments' last axis is arms, or they are scalars."""
+        arms = len(self.laws)
+        arrays = [np.asarray(v) for v in arguments]
+        for array in arrays:
+            if array.ndim > 0 and array.shape[-1] not in {1, arms}:
+                raise ShapeError(f"the last axis must have {arms} arms, got shape {array.shape}")
+        result = np.empty(np.broadcast_shapes((arms,), *(v.shape for v in arrays)))
+        whole = [np.broadcast_to(v, result.shape) for v in arrays]
+        for law, who in self._members:
+            result[..., who] = getattr(law, method)(*(v[..., who] for v in whole))
+        return result
+
+    def _log_sf(self, x: Floats, rate: Floats) -> Floats:
+        return self._each("_log_sf", x, rate)
+
+    def _log_pdf(self, x: Floats, rate: Floats) -> Floats:
+        return self._each("_log_pdf", x, rate)
+
+    def _cdf(self, x: Floats, rate: Floats) -> Floats:
+        return self._each("_cdf", x, rate)
+
+    def _quantile(self, q: Floats, rate: Floats) -> Floats:
+        return self._each("_quantile", q, rate)
+
+    def _truncated_mean(self, rate: Floats, upper: Floats) -> Floats:
+        return self._each("_truncated_mean", rate, upper)
+
+    def _inflection(self, rate: Floats) -> Floats:
+        return self._each("_inflection", rate)
+
+    def _boost(self, rate: Floats, boosted: Floats) -> Floats:
+        return self._each("_boost", rate, boosted)
+
+    def _rate_of_quantile(self, x: Floats, q: Floats) -> Floats:
+        return self._each("_rate_of_quantile", x, q)
+
+    def _lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
+        return np.array([float(law.lipschitz_rate(upper, rate_range)) for law in self.laws])
+
+    def _lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
+        return np.array([float(law.lipschitz_mean(upper, rate_range)) for law in self.laws])
+
+    def _standard(self) -> Standard:
+        return Standard.stack([(law.standard(), who) for law, who in self._members], len(self.laws))
 
 
 def as_law(law: Law | Sequence[Law]) -> Law:
     """Return one law: as it is, or a sequence of one per arm joined."""
     if isinstance(law, Law):
         return law
-    given: object = law  # whatever the caller gave
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise ParameterError(f"law must be a law or a sequence of one per arm, got {given!r}")
-    return PerArm(tuple(given))
+    value: object = law  # whatever the caller gave
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ParameterError(f"law must be a law or a sequence of one per arm, got {value!r}")
+    return PerArm(tuple(value))
+
+
+def simplest(law: Law) -> Law:
+    """Return an equal law: one shape where all arms share it, one family with a shape per arm where all share that."""
+    first, columns = law, law.shapes()
+    if isinstance(law, PerArm):
+        first = law.laws[0]
+        columns = {k: tuple(one.shapes().get(k) for one in law.laws) for k in first.shapes()}
+        plain = all(isinstance(v, float) for column in columns.values() for v in column)
+        if len(law.members()) == 1:
+            return first
+        if not plain or any(type(one) is not type(first) for one in law.laws):
+            return law
+    elif law.arm_axis() == ():
+        return law
+    return type(first)(**{k: v[0] if isinstance(v, tuple) and len(set(v)) == 1 else v for k, v in columns.items()})

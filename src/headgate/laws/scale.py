@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headgate.laws.base import Floats, Law, RateRange
+from headgate.laws.base import Law, RateRange
 from headgate.laws.roots import bracketed_root
+from headgate.laws.shape import Floats
 from headgate.laws.tabulated import tabulate
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from headgate.laws.standard import Standard
 
 # Gauss and Legendre on 128 panels of [0, 1].
@@ -26,7 +25,8 @@ _MOST = 512  # means taken at once, for each 2048 points
 class ScaleLaw(Law):
     """A law that is given by `log_sf0` and `log_pdf0` at rate 1; the rest is derived.
 
-    A subclass overrides `quantile0`, `truncated_mean0`, `peaks` and `standard` where it has a closed form.
+    A subclass overrides `cdf0`, `quantile0`, `truncated_mean0`, `peaks` and `_standard` where it has a closed form. All
+    of them are called with floating-point warnings off: they may divide by 0 and overflow on the way to the limit.
     """
 
     __slots__ = ()
@@ -43,26 +43,26 @@ class ScaleLaw(Law):
         """P(Z <= z) at rate 1."""
         return -np.expm1(self.log_sf0(z))
 
-    def cdf(self, x: ArrayLike, rate: ArrayLike) -> Floats:
-        """G(x, rate) = P(X <= x)."""
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            return self.cdf0(np.multiply(rate, np.maximum(x, 0.0)))
+    def _cdf(self, x: Floats, rate: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return self.cdf0(rate * np.maximum(x, 0.0))
 
-    def log_sf(self, x: ArrayLike, rate: ArrayLike) -> Floats:
-        """log P(X > x), exact in both tails."""
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            return self.log_sf0(np.multiply(rate, np.maximum(x, 0.0)))
+    def _log_sf(self, x: Floats, rate: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return self.log_sf0(rate * np.maximum(x, 0.0))
 
-    def log_pdf(self, x: ArrayLike, rate: ArrayLike) -> Floats:
-        """Log density at x."""
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            z = np.multiply(rate, np.maximum(x, 0.0))
+    def _log_pdf(self, x: Floats, rate: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            z = rate * np.maximum(x, 0.0)
             density = np.log(rate) + self.log_pdf0(z)
-        return np.where((np.asarray(x) < 0.0) | (z == np.inf), -np.inf, density)
+        return np.where((x < 0.0) | (z == np.inf), -np.inf, density)
 
-    def quantile(self, q: ArrayLike, rate: ArrayLike) -> Floats:
-        """Return the smallest x with P(X <= x) >= q."""
-        return np.asarray(self.quantile0(np.asarray(q, dtype=np.float64)) / np.asarray(rate))
+    def _quantile(self, q: Floats, rate: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return np.asarray(self.quantile0(q) / rate)
+
+    def _rate_of_quantile(self, x: Floats, q: Floats) -> Floats:
+        return self._quantile(q, x)
 
     def quantile0(self, q: Floats) -> Floats:
         """Invert F0 by a bracketed root search in log z."""
@@ -74,11 +74,9 @@ class ScaleLaw(Law):
         )
         return np.where(q <= 0.0, 0.0, np.where(q >= 1.0, np.inf, np.exp(found)))
 
-    def truncated_mean(self, rate: ArrayLike, upper: ArrayLike) -> Floats:
-        """E[X | X <= upper], the paper's mu(rate); 0 for upper = 0."""
-        rate = np.asarray(rate, dtype=np.float64)
-        z = np.multiply(rate, upper, dtype=np.float64)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    def _truncated_mean(self, rate: Floats, upper: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            z = rate * upper
             return np.where(z > 0.0, self.truncated_mean0(z) / rate, 0.0)
 
     def truncated_mean0(self, z: Floats) -> Floats:
@@ -100,17 +98,16 @@ class ScaleLaw(Law):
         """How far below log z to integrate: beyond, Z < 1e-17 of both z and the law's own scale."""
         return 40.0 + np.maximum(np.log(z), 0.0)
 
-    def standard(self) -> Standard:
-        """Tabulate a law that is none of the closed bases."""
+    def _standard(self) -> Standard:
         return tabulate(self).standard()
 
     def peaks(self) -> tuple[Floats, Floats, Floats]:
         """Return where the density at rate 1 peaks, its height there, and the largest z * density."""
         return tabulate(self).peaks
 
-    def inflection(self, rate: ArrayLike) -> Floats:
-        """Where G turns from convex to concave: the peak of the density; 0 if G is concave."""
-        return np.asarray(self.peaks()[0] / np.asarray(rate, dtype=np.float64))
+    def _inflection(self, rate: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return np.asarray(self.peaks()[0] / rate)
 
     @property
     def boost_power(self) -> float | Floats:
@@ -121,33 +118,26 @@ class ScaleLaw(Law):
         """
         return 1.0
 
-    def boost(self, rate: ArrayLike, boosted: ArrayLike) -> Floats:
-        """Return the paper's s(lambda, lambda') = (lambda'/lambda)^power."""
+    def _boost(self, rate: Floats, boosted: Floats) -> Floats:
         with np.errstate(over="ignore"):
-            return np.asarray(np.divide(boosted, rate) ** self.boost_power)
+            return np.asarray((boosted / rate) ** self.boost_power)
 
-    def lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
-        """Bound |dG/drate| = x f0(rate x) for x <= upper: the paper's L_lambda.
-
-        That is upper * sup f0 (the paper's B for the exponential) or, where the density is unbounded,
-        sup(z f0(z)) / lowest rate.
-        """
-        _, height, log_height = self.peaks()
+    def _lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
+        # |dG/drate| = x f0(rate x): upper * sup f0 (the paper's B for the exponential) or, where the density is
+        # unbounded, sup(z f0(z)) / lowest rate.
+        with np.errstate(all="ignore"):
+            _, height, log_height = self.peaks()
         return np.where(np.isfinite(height), upper * height, log_height / rate_range[0])
 
-    def truncated_mean_slope(self, rate: ArrayLike, upper: ArrayLike) -> Floats:
+    def _truncated_mean_slope(self, rate: Floats, upper: float) -> Floats:
         """dmu/drate, negative: mu = m0(z) / rate with m0' = (z - m0) f0 / F0 at z = rate * upper."""
-        z = np.multiply(rate, upper, dtype=np.float64)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        z = rate * upper
+        with np.errstate(all="ignore"):
             mean = self.truncated_mean0(z)
             hazard = z * np.exp(self.log_pdf0(z) - np.log(self.cdf0(z)))
         return np.asarray(((z - mean) * hazard - mean) / np.square(rate))
 
-    def lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
-        """Return the smallest |dmu/drate| over the range, the paper's L_mu: mu^-1 is 1/L_mu-Lipschitz.
-
-        Its ends are evaluated exactly (the exponential has its minimum there); between them, a fine grid.
-        """
-        grid = np.geomspace(*rate_range, 129)[:, None]
-        slopes = self.truncated_mean_slope(grid, upper)
+    def _lipschitz_mean(self, upper: float, rate_range: RateRange) -> Floats:
+        # The ends are evaluated exactly (the exponential has its minimum there); between them, a fine grid.
+        slopes = self._truncated_mean_slope(np.geomspace(*rate_range, 129)[:, None], upper)
         return np.asarray(np.min(np.abs(slopes), axis=0)).reshape(self.arm_axis())

@@ -10,6 +10,9 @@ BURR      S0(u) = (1 + exp(b u))^-a       Lomax, log-logistic
 NORMAL    S0(u) = Phi(-b u)               log-normal
 TABLE     F0 and q tabulated on a grid    any other scale law; `a` is its row, `b` its inflection
 ========  ==============================  ========================================================
+
+A row of a table may be a fraction: then G is the mixture of the two rows around it, which is how a law without a
+closed base learns its shape (`headgate.laws.learned`).
 """
 
 from __future__ import annotations
@@ -20,14 +23,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from headgate.laws.learned import Slot
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from headgate.laws.base import Law
 
 # The grid of a tabulated base: rate * x from exp(-40) to exp(40).
 TABLE_START = -40.0
@@ -71,24 +70,22 @@ class Standard:
         a, b, shift, cap = (np.asarray(v, dtype=np.float64) for v in (a, b, shift, cap))
         return cls(np.asarray(base, dtype=np.int64), a, b, shift, cap, _NO_TABLE, np.zeros(()))
 
-    def with_shape(self, slot: Slot, shape: NDArray[np.float64]) -> Self:
-        """Return the form with a learned shape, one per arm and batch row, where the law has it."""
-        a = shape if slot == Slot.A else self.a
-        b = shape if slot == Slot.B else 1.0 / shape if slot == Slot.INVERSE_B else self.b
-        return type(self)(self.base, a, b, self.shift, self.cap, self.table, self.error)
+    def only(self, arms: NDArray[np.bool_]) -> Self:
+        """Return the form of some of the arms, given one number per arm."""
+        a, b, shift, cap, error = (v[..., arms] for v in (self.a, self.b, self.shift, self.cap, self.error))
+        return type(self)(self.base[arms], a, b, shift, cap, self.table, error)
 
     @classmethod
-    def stack(cls, laws: Sequence[Law], members: Sequence[NDArray[np.int64]], arms: int) -> Self:
-        """Join laws that hold for different arms: `members[j]` are the arms that follow `laws[j]`."""
+    def stack(cls, forms: Sequence[tuple[Standard, slice | NDArray[np.int64]]], arms: int) -> Self:
+        """Join forms that hold for different arms, each with the arms that it holds for; one number per arm."""
         base = np.zeros(arms, dtype=np.int64)
         columns = np.zeros((5, arms))
         tables: list[NDArray[np.float64]] = []
-        for law, who in zip(laws, members, strict=True):
-            form = law.standard()
+        for form, who in forms:
             base[who] = form.base
             for column, values in zip(columns, (form.a, form.b, form.shift, form.cap, form.error), strict=True):
                 column[who] = values
-            if form.base.item() == Base.TABLE:
+            if np.any(form.base == Base.TABLE):
                 columns[0, who] += sum(len(table) for table in tables)
                 tables.append(form.table)
         a, b, shift, cap, error = columns

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from headgate.errors import ParameterError
-from headgate.laws.base import Floats
 from headgate.laws.integrals import Moments, log_upper_tail, moments
 from headgate.laws.scale import ScaleLaw
+from headgate.laws.shape import Floats
 
 _FAINT = 1e-6  # below it scipy's survival may be 1 - cdf, and is integrated anew from its density
 _CHUNK = 4096

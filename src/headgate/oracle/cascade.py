@@ -10,7 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from headgate.errors import UnsupportedError
-from headgate.laws import Law, PerArm
+from headgate.laws import Law
+from headgate.laws.learned import open_form
 from headgate.laws.standard import TABLE_SIZE, Base
 
 _WEIGHTS = (*np.linspace(0.05, 0.95, 10), 0.99, 0.999, 1.0)
@@ -20,8 +21,9 @@ _EVERY = 16  # nodes of the table: 16 to an e-fold
 @lru_cache(maxsize=64)
 def check_one_convex_stretch(law: Law) -> None:
     """Raise UnsupportedError if an arm of this law may have more than one convex stretch in a cascade."""
-    for member in [group[0] for group in law.groups] if isinstance(law, PerArm) else [law]:
-        form = member.standard()
+    for member, _ in law.members():
+        learned = open_form(member, 1)  # the table of a law with an open shape has a row for each of many shapes
+        form = member.standard() if learned is None else learned.origin
         if form.base == Base.TABLE:
             F0, q, slope = (form.table[:, row, :TABLE_SIZE:_EVERY] for row in range(3))
             for weight in _WEIGHTS:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
 from headgate.errors import BudgetError, ParameterError, ShapeError, UnsupportedError
-from headgate.laws import Exponential, Floats, Law, PerArm, as_law
+from headgate.laws import Exponential, Floats, Law, as_law
 from headgate.laws.standard import Standard
 from headgate.oracle.allocation import Allocation
 from headgate.oracle.cascade import check_one_convex_stretch
@@ -95,7 +95,7 @@ def path(
     amounts = amounts.reshape(-1, *(1,) * (max(weights.ndim, rates.ndim) - 1))
     limits = Limits.of(amounts, lower, upper, weights.shape[-1])
     _check_batch(weights, rates, limits)
-    integer = law.integer_arms() if isinstance(law, PerArm) else np.array(law.integer)
+    integer = law.whole_arms(weights.shape[-1])
     if integer.any() and not (integer.all() and reward == "sum" and np.all(law.inflection(rates) <= 0.0)):
         raise UnsupportedError(f"there is no path of growing allocations for {law} with reward {reward!r}")
     reach = limits.lower + (amounts.max() - limits.lower.sum(axis=-1, keepdims=True))
@@ -193,14 +193,11 @@ def maximise(
         return Allocation(x, value, bound, price, np.ones_like(value, dtype=np.int64) if x.ndim > 1 else _ONE)
     if reward == "cascade" and form is None:  # a learned shape is one of a closed base, which has one stretch
         check_one_convex_stretch(law)
-    integer = law.integer
-    if isinstance(law, PerArm):
-        whole = law.integer_arms()
-        if whole.any() and not whole.all():
-            return _mixed(law, weight, rate, limits, reward, tol, max_nodes, whole)
-        integer = bool(whole.all())
+    whole = law.whole_arms(weight.shape[-1])
     form = form or standard_form(law, weight.shape[-1])
-    return _standard(form, weight, rate, limits, reward, tol, max_nodes, integer=integer)
+    if whole.any() and not whole.all():
+        return _mixed(form, weight, rate, limits, reward, tol, max_nodes, whole)
+    return _standard(form, weight, rate, limits, reward, tol, max_nodes, integer=bool(whole.all()))
 
 
 def _standard(
@@ -246,7 +243,7 @@ def _useful(limits: Limits, form: Standard, rate: Floats) -> Limits:
 
 
 def _mixed(
-    law: PerArm, weight: Floats, rate: Floats, limits: Limits, reward: str, tol: float, max_nodes: int,
+    form: Standard, weight: Floats, rate: Floats, limits: Limits, reward: str, tol: float, max_nodes: int,
     whole: NDArray[np.bool_],
 ) -> Allocation:  # fmt: skip
     """Arms of both kinds: try every whole amount for the integer arms together, the rest for the others."""
@@ -261,18 +258,16 @@ def _mixed(
     parts = []
     for who, share in ((whole, amounts), (~whole, limits.budget - amounts)):
         part = Limits(share, limits.lower[..., who], limits.upper[..., who], limits.free)
-        laws = PerArm(tuple(law.laws[i] for i in np.flatnonzero(who)))
-        integer = who is whole
         parts.append(
             _standard(
-                standard_form(laws, int(who.sum())),
+                form.only(who),
                 weight[..., who],
                 rate[..., who],
                 part,
                 reward,
                 tol,
                 max_nodes,
-                integer=integer,
+                integer=who is whole,
             )
         )
     join = _either if reward == "cascade" else np.add

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from headgate.errors import HeadgateError, InputError
+from headgate.errors import HeadgateError, InputError, UnregisteredError
 from headgate.policies.ask import Ask
 from headgate.policies.base import VERSION, Policy, Portions
 from headgate.policies.cucb import CUCB
@@ -35,9 +35,11 @@ def load_policy(text: str) -> Policy:
         raise InputError(f"this is not a policy's JSON: {cause}") from cause
     if version not in range(1, VERSION + 1):
         raise InputError(f"the policy was written in format {version}, this version reads 1 to {VERSION}")
-    policy = POLICIES.find(name, InputError)
+    policy = POLICIES.find(name)
     try:
         return policy.from_data(data)
+    except UnregisteredError:  # nothing is damaged: a law that this process does not know
+        raise
     except HeadgateError as cause:
         raise InputError(f"this JSON of policy {name!r} is damaged: {cause}") from cause
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as cause:

@@ -15,7 +15,7 @@ from scipy import special
 
 from headgate import checks
 from headgate.errors import FeedbackError, ParameterError, ShapeError, UnsupportedError
-from headgate.estimators import Estimate, likelihood, whole_arms
+from headgate.estimators import Estimate, likelihood
 from headgate.evidence import Evidence
 from headgate.feedback import Feedback
 from headgate.laws import Floats, Law, as_law, from_dict
@@ -105,7 +105,7 @@ class Policy(Configuration, ABC, kw_only=False):
     @cached_property
     def whole(self) -> NDArray[np.bool_]:
         """Which arms count in whole units: (K,)."""
-        return whole_arms(self.laws, self.arms)
+        return self.laws.whole_arms(self.arms)
 
     @cached_property
     def _any_whole(self) -> bool:

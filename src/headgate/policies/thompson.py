@@ -13,9 +13,10 @@ from scipy import special
 from headgate import checks
 from headgate.evidence import Evidence
 from headgate.laws import Floats
-from headgate.laws.learned import Slot
+from headgate.laws.learned import OpenForm, open_form
 from headgate.laws.standard import Standard
 from headgate.oracle import standard_form
+from headgate.oracle.cascade import check_one_convex_stretch
 from headgate.policies.ask import Ask
 from headgate.policies.base import Portions
 from headgate.policies.model import Curves, ModelPolicy
@@ -25,8 +26,6 @@ from headgate.policies.state import State
 _SPREAD = (1.0, 3.0)
 # How many arms the hyperprior's means and variances are worth.
 _POOLING = np.array([2.0, 3.0])
-# The range of a learned shape.
-_SHAPES = (0.2, 10.0)
 
 
 @dataclass(slots=True, eq=False)
@@ -72,24 +71,31 @@ class Thompson(ModelPolicy):
         super().__post_init__()
         vars(self).update(calm=float(checks.numbers("calm", self.calm, open_least=True, infinite=True)))
         vars(self).update(_form=self._form)  # raises here, if the law has none
+        if self.reward == "cascade":
+            check_one_convex_stretch(self.laws)
 
     @cached_property
-    def _slot(self) -> int:
-        shape = self.laws.shape_prior
-        return int(Slot.NONE if shape is None else shape.slot)
+    def _open(self) -> OpenForm | None:
+        """The law as a function of its shapes, if some are to be learned."""
+        return open_form(self.laws, self.arms)
 
     @cached_property
     def _form(self) -> Standard:
-        shape = self.laws.shape_prior
-        return standard_form(self.laws if shape is None else self.laws.with_shape(np.exp(shape.mean)), self.arms)
+        return standard_form(self.laws, self.arms) if self._open is None else self._open.origin
+
+    @cached_property
+    def _powers(self) -> tuple[Floats, Floats]:
+        """How an arm's form depends on the third coordinate, (K, 4), and how far that may go, (K, 2)."""
+        if self._open is None:
+            return np.zeros((self.arms, 4)), np.zeros((self.arms, 2))
+        return self._open.powers, self._open.limits
 
     @cached_property
     def _hyperprior(self) -> Floats:
         """Means and variances of theta before anything is seen: (2, d)."""
-        shape = self.laws.shape_prior
         means, variances = [np.log(self.arms / self.max_budget), 0.0], [*_SPREAD]
-        if shape is not None:  # the third coordinate is log shape
-            means, variances = [*means, shape.mean], [*variances, shape.variance]
+        if self._open is not None:  # the third coordinate is that of the shapes
+            means, variances = [*means, self._open.mean], [*variances, self._open.variance]
         return np.array([means, variances])
 
     def start(self, evidence: Evidence | None = None) -> ThompsonState:
@@ -124,11 +130,9 @@ class Thompson(ModelPolicy):
         state.idle = np.where(able, x <= 0.0, state.idle)
 
     def curves(self, state: ThompsonState) -> Curves:
-        """Return the curves of a draw: p = expit(theta_2), rate = exp(theta_1), shape = exp(theta_3)."""
+        """Return the curves of a draw: p = expit(theta_2), rate = exp(theta_1), and the shape at theta_3."""
         draw = self.draw(state)  # theta ~ N(theta_hat, calmed I^-1)
-        form = self._form
-        if draw.shape[-1] == 3:  # a learned shape
-            form = form.with_shape(Slot(self._slot), np.clip(np.exp(draw[..., 2]), *_SHAPES))
+        form = self._form if self._open is None else self._open.curve_at(draw[..., 2])
         return Curves(special.expit(draw[..., 1]), np.exp(draw[..., 0]), form)
 
     def draw(self, state: ThompsonState) -> Floats:
@@ -141,6 +145,6 @@ class Thompson(ModelPolicy):
         state.memory, theta, state.prior = sample(
             form.base, form.a, form.b, form.shift, form.cap, form.table, self.whole,
             state.evidence.bins, state.evidence.edges, state.memory, state.prior,
-            self._hyperprior, _POOLING, self._slot, self.calm, state.round, state.idle, noise,
+            self._hyperprior, _POOLING, *self._powers, self.calm, state.round, state.idle, noise,
         )  # fmt: skip
         return theta

@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Row, RowMapping, select
 
 from headgate.errors import HeadgateError
 from headgate.evidence import Evidence
-from headgate.laws import PerArm
 from headgate.service.bodies import EvidenceBody
 from headgate.service.engine.changes import evidence_of_body
 from headgate.service.engine.learner import evidence_of
@@ -129,8 +128,9 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
         select(schema.arms).where(schema.arms.c.allocator_id == row["id"]).order_by(schema.arms.c.position)
     ).all()
     law = build_law(spec, [ArmSpec.model_validate_json(arm.spec) for arm in arms])
-    whole = law.integer_arms() if isinstance(law, PerArm) else np.full(len(arms), law.integer)
-    replay = _Replay(spec, [arm.name for arm in arms], whole, Evidence.empty(len(arms), spec.max_budget))
+    replay = _Replay(
+        spec, [arm.name for arm in arms], law.whole_arms(len(arms)), Evidence.empty(len(arms), spec.max_budget)
+    )
     for key, body in connection.execute(
         select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
     ):

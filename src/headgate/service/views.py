@@ -96,6 +96,9 @@ def estimates(connection: Connection, name: str, budget: float | None = None, le
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
         found = likelihood(learner.policy.laws, evidence, level=level)
         best = best_by(learner, found, amount)
+    # An arm whose shape is known has none to show: NaN.
+    shapes = np.full(len(found.rate), np.nan) if found.shape is None else found.shape
+    ends = np.full((len(shapes), 2), np.nan) if found.shape_interval is None else found.shape_interval
     trials, won, words = evidence.trials, evidence.successes, knowledge(found)
     return Estimates(
         allocator=name,
@@ -109,8 +112,8 @@ def estimates(connection: Connection, name: str, budget: float | None = None, le
                     "activation_interval": found.activation_interval[i].tolist(),
                     "rate": float(found.rate[i]),
                     "rate_interval": [_finite(v) for v in found.rate_interval[i]],
-                    "shape": None if found.shape is None else float(found.shape[i]),
-                    "shape_interval": None if found.shape_interval is None else found.shape_interval[i].tolist(),
+                    "shape": _finite(shapes[i]),
+                    "shape_interval": None if np.isnan(shapes[i]) else ends[i].tolist(),
                     "trials": int(trials[i]),
                     "successes": int(won[i]),
                 }

@@ -27,7 +27,7 @@ It is called with a law, `arms`, `max_budget` and the options that all policies 
 
 
 class ConformanceError(HeadgateError, AssertionError):
-    """A policy does not keep a promise that every policy makes."""
+    """A policy or a law does not keep a promise that every one of them makes."""
 
 
 def expect(condition: object, complaint: str) -> None:

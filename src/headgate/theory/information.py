@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headgate.errors import UnsupportedError
-from headgate.estimators import whole_arms
 from headgate.laws import Floats, Law
 from headgate.problem import Problem
 
@@ -107,5 +106,5 @@ def _amount_slope(law: Law, x: Floats, rate: Floats) -> Floats:
 
 
 def _smooth(problem: Problem) -> None:
-    if whole_arms(problem.law, problem.arms).any():
+    if problem.law.whole_arms(problem.arms).any():
         raise UnsupportedError(f"the information limit needs a smooth law, got {problem.law}")

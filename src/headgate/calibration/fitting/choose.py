@@ -18,7 +18,7 @@ from headgate.calibration.fitting.points import Basis, Points
 from headgate.calibration.fitting.profile import Ends, at_an_end, profile_ends, told_apart
 from headgate.calibration.kaplan_meier import KaplanMeier
 from headgate.errors import ParameterError
-from headgate.laws import Exponential, Floats, Law, from_dict
+from headgate.laws import Exponential, Floats, Law
 
 _BLOCK = 2_000_000  # points fitted at once
 RANKS = ("ks", "rows")
@@ -130,15 +130,12 @@ def _arm(name: str, fit: LawFit, points: Points, aic: Mapping[str, float], level
         profile = profile_ends(fit, points, level)
         identified &= told_apart(profile, level)
         ends = _wider(ends, fit, profile)
-    shape = fit.family.shape(fit.theta)
-    kind = {"name": fit.name}
-    law = from_dict(kind if shape is None else kind | {next(iter(fit.law.shapes())): float(shape[0])})
     return ArmFit(
         name=name,
         rows=rows,
         successes=successes,
         basis=points.basis,
-        law=law,
+        law=fit.law.of_arm(0),
         rate=float(fit.rate[0]),
         activation=float(fit.activation[0]),
         rate_interval=ends["rate"],

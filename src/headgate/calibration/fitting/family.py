@@ -1,4 +1,4 @@
-"""A law with its shape left open: how it is parametrised, where the search begins, and where it ends."""
+"""A law with its shape left open, for a fit: how it is parametrised, where the search begins, and where it ends."""
 
 from __future__ import annotations
 
@@ -12,54 +12,58 @@ from scipy import special
 
 from headgate.calibration.fitting.points import Points
 from headgate.errors import ParameterError
-from headgate.laws import LAWS, Beta, Floats, Law
+from headgate.laws import LAWS, Floats, Law
 
-#: Least, first and largest shape tried. Near an end the law is another one: a Lomax of shape 50 is exponential.
-_SHAPES: dict[str, tuple[float, float, float]] = {
-    "weibull": (0.05, 1.2, 20.0),
-    "gamma": (0.02, 1.3, 100.0),
-    "nakagami": (0.02, 0.6, 50.0),
-    "lomax": (0.05, 2.0, 50.0),
-    "log-logistic": (0.1, 1.5, 50.0),
-    "log-normal": (0.02, 0.8, 10.0),
-    "discrete-weibull": (0.05, 1.0, 20.0),
-}
+_RATE = 60.0  # log rates are looked for so far around that of a law with its median at the largest threshold
 _LOGIT = 12.0  # activations within 6e-6 of 0 and 1 are not told apart from these
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """theta = (log rate, [log shape], [logit activation]), (A, d), for A arms at once.
+    """theta = (log rate, [s], [logit activation]), (A, d), for A arms at once; the law says what shape s stands for."""
 
-    The shape of a beta law is where it ends, which is beyond every threshold seen: c = largest (1 + e^s).
-    """
-
-    name: str
+    kind: type[Law]
     largest: Floats
+    """The largest threshold of each arm."""
     lower: Floats
     """Of theta, (A, d)."""
     upper: Floats
-    shaped: bool
+    begin: float
+    """Where the search for s begins."""
     cure: bool
 
     @classmethod
     def of(cls, name: str, points: Points) -> Self:
         """Open the law of that name for these arms."""
-        arms = points.arms
+        kind = LAWS.find(name)
         largest = np.max(np.where(points.seen_weight > 0.0, points.seen, 0.0), axis=0, initial=0.0)
         largest = np.where(largest > 0.0, largest, 1.0)
-        columns = [(-np.log(largest) - 60.0, -np.log(largest) + 60.0)]
-        if name == Beta.name:
-            columns[0] = (np.full(arms, -20.0), np.full(arms, 20.0))
-            columns.append((-np.log1p(np.maximum(points.trials, 1.0)), np.full(arms, np.log(50.0))))
-        elif name in _SHAPES:
-            least, _, most = _SHAPES[name]
-            columns.append((np.full(arms, np.log(least)), np.full(arms, np.log(most))))
-        shaped = len(columns) == 2
-        if points.cure:
-            columns.append((np.full(arms, -_LOGIT), np.full(arms, _LOGIT)))
-        low, high = (np.stack([column[side] for column in columns], axis=-1) for side in (0, 1))
-        return cls(name, largest, low, high, shaped, points.cure)
+        begin, *ends = (0.0, 0.0, 0.0) if kind.free is None else kind.free.search(points.trials)
+        columns = [(0.0, 0.0)] if kind.free is None else [(0.0, 0.0), tuple(ends)]
+        columns += [(-_LOGIT, _LOGIT)] if points.cure else []
+        low, high = (
+            np.stack([np.broadcast_to(column[side], points.arms) for column in columns], axis=-1) for side in (0, 1)
+        )
+        family = cls(kind, largest, low.copy(), high.copy(), begin, points.cure)
+        middle = np.log(family.law(family._beginning()).rate_of_quantile(largest, 0.5))
+        family.lower[:, 0], family.upper[:, 0] = middle - _RATE, middle + _RATE
+        return family
+
+    @property
+    def name(self) -> str:
+        """The law's name."""
+        return self.kind.name
+
+    @property
+    def shaped(self) -> bool:
+        """Whether the law has a shape."""
+        return self.kind.free is not None
+
+    def _beginning(self) -> Floats:
+        theta = np.zeros_like(self.lower)
+        if self.shaped:
+            theta[:, 1] = np.clip(self.begin, self.lower[:, 1], self.upper[:, 1])
+        return theta
 
     def only(self, arms: Sequence[int] | NDArray[np.int64]) -> Self:
         """Return the same for some of the arms."""
@@ -67,20 +71,14 @@ class Family:
 
     def law(self, theta: Floats) -> Law:
         """Return the law with the shapes of theta, one per arm."""
-        if not self.shaped:
-            return LAWS[self.name]()
-        shape = np.exp(theta[..., 1])
-        if self.name == Beta.name:
-            shape = self.largest * (1.0 + shape)
-        (key,) = LAWS[self.name]().shapes()
-        return LAWS[self.name](**{key: tuple(shape.tolist())})
+        shape = self.shape(theta)
+        if self.kind.free is None or shape is None:
+            return self.kind()
+        return self.kind(**{self.kind.free.name: tuple(shape.tolist())})
 
     def shape(self, theta: Floats) -> Floats | None:
         """Return the shape itself, or None for a law without."""
-        if not self.shaped:
-            return None
-        shape = np.exp(theta[..., 1])
-        return np.asarray(self.largest * (1.0 + shape) if self.name == Beta.name else shape)
+        return None if self.kind.free is None else self.kind.free.value(theta[..., 1], self.largest)
 
     def start(self, points: Points, activation: float | None = None) -> Floats:
         """Begin at the law's usual shape, with its median where that of the thresholds is.
@@ -92,17 +90,8 @@ class Family:
         level = np.full(points.arms, 0.5)
         if activation is not None:
             level = 0.5 * np.minimum(share / activation, 1.0)
-        theta = np.zeros((points.arms, self.lower.shape[1]))
-        if self.shaped:
-            theta[:, 1] = np.log(_SHAPES[self.name][1]) if self.name in _SHAPES else -1.0
-        law, median = self.law(theta), _median(points)
-        if self.name == Beta.name:
-            ends = np.asarray(self.shape(theta))
-            theta[:, 0] = np.log(np.log1p(-level) / np.log1p(-np.minimum(median / ends, 1.0 - 1e-9)))
-        else:
-            with np.errstate(divide="ignore"):
-                theta[:, 0] = np.log(-np.log1p(-level)) if law.integer else np.log(law.quantile(level, 1.0))
-            theta[:, 0] -= np.log(median)
+        theta = self._beginning()
+        theta[:, 0] = np.log(self.law(theta).rate_of_quantile(_median(points), level))
         if self.cure:
             theta[:, -1] = special.logit(share if activation is None else activation)
         return np.clip(theta, self.lower, self.upper)
@@ -118,9 +107,12 @@ class Family:
 def candidates(*, whole: bool) -> tuple[str, ...]:
     """Return the laws that are compared: those of whole numbers if the thresholds are, else the continuous ones.
 
-    A density and a probability are not comparable, so the two are never mixed; a law from scipy has no open shape.
+    A density and a probability are not comparable, so the two are never mixed. A law that takes parameters but does
+    not say how to fit them (`Law.free`), as one from scipy, is not compared.
     """
-    return tuple(name for name, law in LAWS.items() if law.integer == whole and name != "scipy")
+    return tuple(
+        name for name, law in LAWS.items() if law.integer == whole and (law.free is not None or not law.shape_names())
+    )
 
 
 def checked(names: tuple[str, ...], *, whole: bool) -> tuple[str, ...]:
@@ -128,6 +120,10 @@ def checked(names: tuple[str, ...], *, whole: bool) -> tuple[str, ...]:
     known = candidates(whole=whole)
     for name in names:
         if name not in known:
+            law = LAWS.find(name)
+            if law.integer == whole:
+                unknown = ", ".join(law.shape_names())
+                raise ParameterError(f"law {name!r} cannot be fitted: it must say how to choose {unknown} (Law.free)")
             kind = "whole numbers" if whole else "not whole numbers"
             raise ParameterError(f"the thresholds are {kind}: law must be one of {', '.join(known)}, got {name!r}")
     return names

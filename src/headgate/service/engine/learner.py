@@ -63,7 +63,7 @@ class Learner:
         self.policy = build_policy(self.spec, [specs[place] for place in self.active])
         self.active_names = [self.names[place] for place in self.active]
         law = build_law(self.spec, specs)
-        self.whole = np.broadcast_to(law.integer_arms() if hasattr(law, "integer_arms") else law.integer, len(arms))
+        self.whole = law.whole_arms(len(arms))
         self.evidence = Evidence.empty(len(arms), self.spec.max_budget)
         self._delta = Evidence.empty(len(arms), self.spec.max_budget)
         self._all = np.ones(len(arms), dtype=np.bool_)
