@@ -172,7 +172,7 @@ def test_options_are_checked() -> None:
         ({"bootstrap": -1}, "bootstrap must be a whole number"),
         ({"times": "some"}, "times must be one of"),
         ({"law": "gauss"}, "law must be one of"),
-        ({"select": 2}, "select must be a whole number within 1 and the 1 arms"),
+        ({"select": 2}, "select must be a whole number within 1 and 1"),
     ):
         with pytest.raises(ParameterError, match=words):
             calibrate(log, **options)

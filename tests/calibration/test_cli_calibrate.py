@@ -109,7 +109,7 @@ def test_an_arm_without_success_shows_no_scale(tmp_path: Path) -> None:
     given = ["--arm", "channel", "--success", "worked", "--threshold", "took", "--bootstrap", "0"]
     text = output(path, *given)
     line = next(line for line in text.splitlines() if line.startswith("tv"))
-    assert line.split() == ["tv", "100", "0.0%", "-", "-", "0.00", "0.00..0.0190", "1"]
+    assert line.split() == ["tv", "100", "0.0%", "-", "-", "0.000", "0.000..0.019", "1"]
     tv, web = json.loads(output(path, *given, "--json"))["arms"]
     assert tv["activation_interval"] == pytest.approx([0.0, 0.01896], abs=1e-4)
     assert web["activation"] == web["activation_interval"][1] == 1.0
@@ -143,11 +143,11 @@ def test_help_explains_and_has_examples() -> None:
         ("a.parquet.gz --arm a --success b --threshold c", "only text may be in .gz"),
         ("LOG COLUMNS --level 2", "level must be within (0, 1), got 2.0"),
         ("LOG COLUMNS --bootstrap -1", "bootstrap must be a whole number of at least 0, got -1"),
-        ("LOG COLUMNS --select 9", "select must be a whole number within 1 and the 2 arms, got 9"),
-        ("LOG COLUMNS --by luck", "--by"),
+        ("LOG COLUMNS --select 9", "select must be a whole number within 1 and 2, got 9"),
+        ("LOG COLUMNS --by luck", "by must be one of ks, rows, got"),
         ("LOG COLUMNS --where country", "--where must be COLUMN=VALUE, got 'country'"),
         ("LOG COLUMNS --format criteo", "--format criteo knows its columns: leave out --allocation"),
-        ("LOG --format tsv", "--format"),
+        ("LOG --format tsv", "format must be one of ednet-kt3, ednet-pseudo, criteo, got"),
         ("LOG COLUMNS --engine nonsense://x", "nonsense"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -16,8 +17,8 @@ def stdout() -> Console:
 
 def table(first: str, *others: str) -> Table:
     """Return an empty table: a column of texts, which may be broken, and columns of numbers."""
-    empty = Table(show_edge=False, pad_edge=False, header_style="bold")
-    empty.add_column(first, overflow="fold")
+    empty = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    empty.add_column(Text(first), overflow="fold")
     for heading in others:
         empty.add_column(Text(heading), justify="right")
     return empty

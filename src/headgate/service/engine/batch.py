@@ -71,7 +71,8 @@ class Batch:
                 answers[place] = refusal
         if reports:  # before any decision, so that decisions know of every report that came with them
             self._settle()
-        self._find({r.request.decision_id for _, r in decisions if r.request.decision_id})
+        if decisions:
+            self._find({r.request.decision_id for _, r in decisions if r.request.decision_id})
         for place, decision in decisions:
             try:
                 answers[place] = self._decide(decision)
@@ -84,7 +85,8 @@ class Batch:
 
     def _lock(self, names: set[str], reported: set[str]) -> None:
         """Lock the allocators of these names and decisions, always in one order, and catch up with other workers."""
-        self._find(reported)
+        if reported:
+            self._find(reported)
         ids = {decision.allocator_id for decision in self._known.values()}
         learners = self._memory.learners
         for row in statements.LOCK.rows(self._connection, ids=list(ids), names=list(names)):
@@ -137,7 +139,8 @@ class Batch:
         except ConflictError:
             row["contradictions"] += 1
             raise
-        complete = decision.complete(heard)
+        served = [arm for arm, amount in news.amounts.items() if amount > 0.0]
+        waited = news.spent is not None or any(arm not in heard.results for arm in served)
         if news.results or news.spent is not None:
             self._memory.learners[decision.allocator_id].count(news.amounts, news.results)
             self._reports.append(
@@ -153,13 +156,13 @@ class Batch:
             )
             row["late"] += late
             heard.add(news.results, news.spent)
-            if not complete and decision.complete(heard):
-                complete = True
+            if waited and all(arm in heard.results for arm in served):
                 self._done.append({"a": decision.allocator_id, "r": decision.round})
                 budget = heard.spent if decision.budget is None else decision.budget
                 self._complete(decision.allocator_id, budget, news.amounts, heard.results)
         elif report.outcome is not None:
             row["duplicates"] += 1
+        complete = all(arm in heard.results for arm in served)
         return Receipt(sorted(news.results), [arm for arm in results if arm not in news.results], complete, late)
 
     def _complete(

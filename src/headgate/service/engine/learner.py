@@ -49,7 +49,8 @@ class Learner:
                 self.evidence.bins[arm, kind, COUNT, place] = table[:, 3]
                 self.evidence.bins[arm, kind, SUM, place] = table[:, 4]
             self.seq = row["seq"]
-            self._share()
+            if not self._all_active:
+                self._share()
 
     def _configure(self, connection: Connection, row: schema.Fields) -> None:
         arms = connection.execute(
@@ -71,9 +72,8 @@ class Learner:
         self.state = self.policy.start(self.evidence if self._all_active else None)
 
     def _share(self) -> None:
-        """Let the policy see the evidence of the arms in use."""
-        if not self._all_active:
-            self.state.evidence.bins[...] = self.evidence.bins[self.active]
+        """Let the policy see the evidence of the arms in use, where these are not all."""
+        self.state.evidence.bins[...] = self.evidence.bins[self.active]
 
     # -- decisions ---------------------------------------------------------------------------------------------------
 
@@ -131,7 +131,8 @@ class Learner:
         table = np.stack([arm, kind, place, counts.astype(np.int64), totals.astype(np.int64)], axis=1).tolist()
         self.evidence.bins[...] += delta
         delta[...] = 0.0
-        self._share()
+        if not self._all_active:
+            self._share()
         return [
             {"allocator_id": self.id, "position": a, "kind": k, "bin": b, "number": n, "total": t, "seq": self.seq}
             for a, k, b, n, t in table

@@ -66,7 +66,8 @@ class Ledger:
             raise
         finally:
             connection.close()
-        self.memory.keep(batch.made)
+        if batch.made:
+            self.memory.keep(batch.made)
         return answers
 
     def _together(self, requests: Sequence[Any]) -> list[Any]:

@@ -27,11 +27,8 @@ class Database:
     """A database whose tables are those of `schema`."""
 
     engine: Engine
-
-    @property
-    def is_sqlite(self) -> bool:
-        """Whether it is one file here, written by one transaction at a time."""
-        return self.engine.dialect.name == "sqlite"
+    is_sqlite: bool
+    """Whether it is one file here, written by one transaction at a time."""
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
@@ -64,7 +61,7 @@ class Database:
         return connection
 
     def begin_at_once(self) -> Connection | None:
-        """As `begin`, on SQLite, without ever waiting; None if someone else is writing, or whatever else is wrong."""
+        """Begin, on SQLite, without ever waiting; None if someone else is writing, or whatever else is wrong."""
         try:
             connection = self.engine.connect()
         except self.failures:
@@ -97,7 +94,7 @@ class Database:
 def open_database(url: str | URL, *, migrate: bool = True) -> Database:
     """Open `sqlite:///file.db` or `postgresql://...`, with tables of this version."""
     place = _parsed(url)
-    database = Database(_engine(place))
+    database = Database(_engine(place), place.get_backend_name() == "sqlite")
     try:
         if migrate:
             _migrate(database)
