@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,6 +18,7 @@ from headgate.kernels.cells import best_cells
 from headgate.laws import DiscreteWeibull, Exponential, Weibull
 from headgate.oracle import Limits, solve
 from headgate.policies import CUCB, MARA, ExploreThenCommit, Oracle, Uniform
+from headgate.policies.mara import ThresholdState
 from headgate.policies.uniform import _level
 from headgate.problem import Problem
 
@@ -91,6 +93,38 @@ def test_cucb_says_what_it_needs() -> None:
         CUCB(DiscreteWeibull(0.8), arms=3, max_budget=10.0, step=1.5)
 
 
+def test_bounds_on_a_cell_by_hand() -> None:
+    """mean + sqrt(3 ln t / 2n) in round t = 61: 10 of 50, 3 of 20, 1 of 2 (more than 1 is 1), and no play."""
+    policy = CUCB(Exponential(), arms=1, max_budget=4.0, step=1.0)
+    state = replace(policy.start(), round=60)
+    state.played[0], state.succeeded[0] = [0.0, 50.0, 20.0, 2.0, 0.0], [0.0, 10.0, 3.0, 1.0, 0.0]
+    bounds = policy.upper_bounds(state)[0]
+    assert bounds == pytest.approx([1.0, 0.551178324965, 0.705261685886, 1.0, 1.0], abs=1e-12)
+
+
+def test_cells_are_counted_where_they_are_and_fade() -> None:
+    policy = CUCB(Exponential(), arms=2, max_budget=4.0, step=1.0, discount=0.5, lower=[0.5, 0.0])
+    state = policy.absorb(policy.start(), [2.4, 1.6], Feedback([True, False], [1.0, np.nan]))
+    assert state.played.tolist() == [[0.0, 0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0]]
+    assert state.succeeded.tolist() == [[0.0, 0.0, 1.0, 0.0, 0.0], [0.0] * 5]
+    _, state = policy.decide(state, policy.ask(4.0))
+    assert state.played[:, 2].tolist() == [0.5, 0.5]
+    assert state.succeeded[:, 2].tolist() == [0.5, 0.0]
+    assert state.evidence.trials.tolist() == [0.5, 0.5]
+
+
+def test_cells_of_a_round_begin_at_its_lower_limits() -> None:
+    """The bound of a cell is that of its amount, wherever this round's cells begin."""
+    policy = CUCB(Exponential(), arms=2, max_budget=4.0, step=1.0)
+    state = replace(policy.start(), round=60)
+    state.played[...] = 1e9
+    state.succeeded[...] = 1e9 * np.array([[0.0, 0.1, 0.2, 0.9, 0.9], [0.0, 0.3, 0.35, 0.4, 0.4]])
+    assert policy.decide(state.copy(), policy.ask(3.0))[0].tolist() == [3.0, 0.0]
+    assert policy.decide(state.copy(), policy.ask(3.0, lower=[0.0, 1.0]))[0].tolist() == [2.0, 1.0]
+    assert policy.decide(state.copy(), policy.ask(4.0, lower=[0.0, 1.0]))[0].tolist() == [3.0, 1.0]
+    assert policy.decide(state.copy(), policy.ask(3.0, value=[0.1, 1.0]))[0].tolist() == [0.0, 3.0]
+
+
 # -- MARA ----------------------------------------------------------------------------------------------------------
 
 
@@ -116,6 +150,56 @@ def test_on_its_own_model_mara_finds_the_thresholds() -> None:
     assert np.mean(x, axis=0) == pytest.approx([1.0, 2.0, 3.0, 1.0, 0.0], abs=0.35)
 
 
+def learned(policy: MARA) -> ThresholdState:
+    """An arm past its start, in round 18, with sum w success = 30, sum w x = 60 and w of at most 2."""
+    state = replace(policy.start(), round=18)
+    state.failed[:], state.trial[:], state.weighted[:], state.spent[:], state.heaviest[:] = True, 0.5, 30.0, 60.0, 2.0
+    return state
+
+
+def test_bounds_on_nu_by_hand() -> None:
+    """log = 3 ln 20 - ln .5 = 9.6803; Bernstein solved for the mean: 60 / 74.41 and 60 / 9.784."""
+    policy = MARA(Exponential(), arms=1, max_budget=10.0, delta=0.5)
+    low, high = policy.bounds(learned(policy))
+    assert low.item() == pytest.approx(0.80635517953, abs=1e-11)
+    assert high.item() == pytest.approx(6.13273241641, abs=1e-11)
+    start = policy.start()  # nothing is known but what the start may try
+    assert [float(b[0]) for b in policy.bounds(start)] == [10.0, np.inf]
+
+
+def test_a_round_weighs_what_it_proves_and_fades() -> None:
+    """At x = 2 and nu <= 6.1327 a round weighs 1 / (1 - 2 / 6.1327) = 1.4839."""
+    policy = MARA(Exponential(), arms=1, max_budget=10.0, delta=0.5, discount=0.5)
+    state = policy.absorb(learned(policy), [2.0], Feedback([True], [1.0]))
+    assert state.weighted.item() == pytest.approx(30.0 + 1.48394132464, abs=1e-10)
+    assert state.spent.item() == pytest.approx(60.0 + 2.0 * 1.48394132464, abs=1e-10)
+    assert state.heaviest.item() == 2.0
+    _, after = policy.decide(state.copy(), policy.ask(10.0))
+    assert after.weighted.item() == pytest.approx(state.weighted.item() / 2.0)
+    assert after.spent.item() == pytest.approx(state.spent.item() / 2.0)
+    assert after.evidence.trials.item() == 0.5
+
+
+def test_the_start_halves_until_it_fails() -> None:
+    policy = MARA(Exponential(), arms=2, max_budget=8.0)
+    state = policy.start()
+    x, state = policy.decide(state, policy.ask(8.0))
+    assert x == pytest.approx([4.0, 4.0])
+    state = policy.absorb(state, [4.0, 4.0], Feedback([True, False], [1.0, np.nan]))
+    assert state.trial.tolist() == [2.0, 4.0]
+    assert state.failed.tolist() == [False, True]
+    assert not state.spent.any()  # the start is for the trial alone
+
+
+def test_the_dearest_are_served_first() -> None:
+    """In order of nu / value: nu 1, 2, 3 at values 1, 1, 6."""
+    policy = MARA(Exponential(), arms=3, max_budget=4.0)
+    state = policy.start()
+    state.trial[:] = [1.0, 2.0, 3.0]
+    assert policy.decide(state.copy(), policy.ask(4.0))[0] == pytest.approx([1.0, 2.0, 1.0])
+    assert policy.decide(state.copy(), policy.ask(4.0, value=[1.0, 1.0, 6.0]))[0] == pytest.approx([1.0, 0.0, 3.0])
+
+
 # -- the even split and the truth ----------------------------------------------------------------------------------
 
 
@@ -135,6 +219,8 @@ def test_whole_units_are_split_as_evenly_as_they_can() -> None:
     policy = Uniform(DiscreteWeibull(0.8), arms=4, max_budget=20.0)
     assert policy.allocate(10.5).tolist() == [3.0, 3.0, 2.0, 2.0]
     assert policy.allocate(3.0).tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert policy.allocate(9.5, lower=[2.0, 0.0, 0.0, 0.0], upper=[2.0, 9.0, 9.0, 3.0]).tolist() == [2.0, 3.0, 2.0, 2.0]
+    assert policy.allocate(11.0, eligible=[True, False, True, True]).tolist() == [4.0, 0.0, 4.0, 3.0]
     mixed = Uniform([DiscreteWeibull(0.8), Exponential()], arms=2, max_budget=20.0)
     assert mixed.allocate(5.0).tolist() == [2.0, 2.5]
 

@@ -15,6 +15,7 @@ from headgate.policies import (
     CUCB,
     MARA,
     MGUCB,
+    POLICIES,
     RAUCB,
     Ask,
     ExploreThenCommit,
@@ -48,6 +49,10 @@ MAKERS: dict[str, MakePolicy] = {
     "uniform": Uniform,
     "oracle": told,
 }
+
+
+def test_every_policy_of_the_registry_is_put_through_the_suite() -> None:
+    assert {name.split()[0] for name in MAKERS} == set(POLICIES)
 
 
 @pytest.mark.parametrize("check", POLICY_CHECKS, ids=lambda check: check.__name__)
@@ -129,7 +134,7 @@ class Stubborn(Plain):
 class Hoarder(Plain):
     """Says that feedback changes evidence alone, and keeps more."""
 
-    def absorb(self, state: Any, x: Any, feedback: Any) -> State:
+    def absorb(self, state: Any, x: Any, feedback: Any) -> Any:
         state.round += 1
         return super().absorb(state, x, feedback)
 

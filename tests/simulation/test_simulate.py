@@ -65,6 +65,24 @@ def test_seeds_differ(three: hg.Problem) -> None:
     assert not np.array_equal(one, two)
 
 
+def test_every_run_has_a_policy_seed_of_its_own(three: hg.Problem) -> None:
+    """Whatever the chunks; and another simulation has others."""
+    made: list[int] = []
+
+    def thompson(law: Any, arms: int, max_budget: float, *, seed: Any) -> Policy:
+        made.extend(np.atleast_1d(seed).tolist())
+        return Thompson(law, arms, max_budget, seed=seed)
+
+    seeds = []
+    for seed, chunk in ((0, 7), (0, 2), (1, 7)):
+        made.clear()
+        simulate(three, {"thompson": thompson}, budget=6.0, rounds=2, runs=7, seed=seed, chunk=chunk)
+        seeds.append(made[1:])  # the first checks the options
+    assert len(set(seeds[0])) == 7
+    assert seeds[1] == seeds[0]
+    assert not set(seeds[2]) & set(seeds[0])
+
+
 def test_realised_regret_is_expected_regret_on_average(three: hg.Problem) -> None:
     # Over 400 runs of 50 rounds, within 4 standard errors: fails by chance with probability 6e-5.
     result = simulate(three, {"even": Uniform}, budget=6.0, rounds=50, runs=400, seed=1)

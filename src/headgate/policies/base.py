@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from headgate.policies.state import State, parsed, plain
 from headgate.policies.version1 import upgraded
 
 VERSION = 2
+S = TypeVar("S", bound=State)
 Portions: TypeAlias = tuple[NDArray[np.int64], Floats]
 """Which arm gets how much, one portion after the other."""
 
@@ -176,7 +177,7 @@ class Policy(Configuration, ABC, kw_only=False):
             )  # fmt: skip
         return Ask(limits, self._worth if value is None else self._terms.value(value), round)
 
-    def decide(self, state: State, ask: Ask) -> tuple[Floats, State]:
+    def decide(self, state: S, ask: Ask) -> tuple[Floats, S]:
         """Begin a round: return what each arm gets, (..., K), the sum <= budget, and the state after it."""
         if ask.round is not None:
             state.round = ask.round
@@ -188,7 +189,7 @@ class Policy(Configuration, ABC, kw_only=False):
         self._end_decision(state)
         return x, state
 
-    def absorb(self, state: State, x: ArrayLike, feedback: Feedback) -> State:
+    def absorb(self, state: S, x: ArrayLike, feedback: Feedback) -> S:
         """Learn what came of an allocation, late or at once, whole or in parts: return the state after it.
 
         The usual way adds to evidence and does nothing else. A policy that remembers more extends this, evidence
@@ -212,7 +213,7 @@ class Policy(Configuration, ABC, kw_only=False):
 
     def decide_pour(
         self, state: Any, ask: Ask, step: float | None = None, resolution: float | None = None
-    ) -> tuple[Portions, State]:
+    ) -> tuple[Portions, Any]:
         """Begin a round whose budget nobody knows yet; only policies that believe in curves can."""
         del state, ask, step, resolution
         raise UnsupportedError(f"{type(self).__name__} cannot pour: it has no curves to follow")

@@ -138,7 +138,7 @@ class Boosting(ModelPolicy):
         state.poured = arm  # whether it got anything is only known when the money is gone
         return portions, after
 
-    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback) -> State:
+    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback) -> Any:
         """Update arm i only: the first result heard of an arm answers for the round that boosted it."""
         amount = self.played(x, feedback)
         counted = feedback.reported & (amount > 0.0) & (state.owed > 0)
@@ -149,4 +149,4 @@ class Boosting(ModelPolicy):
             state.owed[..., state.poured] -= 1
             state.last[..., state.poured] = 0.0
         state.poured = -1
-        return state  # type: ignore[no-any-return]  # a BoostingState
+        return state

@@ -101,7 +101,7 @@ class MARA(Policy):
         np.put_along_axis(x, order, given, axis=-1)
         return np.asarray(limits.lower + x)
 
-    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback) -> State:
+    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback) -> Any:
         """Halve on success until the first failure; then add to the weighted sums."""
         super().absorb(state, x, feedback)
         amount = self.played(x, feedback)
@@ -115,7 +115,7 @@ class MARA(Policy):
         less = np.minimum(state.trial, amount) / np.where(feedback.success, 2.0, 1.0)
         state.trial = np.where(starting, less, state.trial)
         state.failed = state.failed | (starting & ~feedback.success)
-        return state  # type: ignore[no-any-return]  # a ThresholdState
+        return state
 
     def fade(self, state: ThresholdState, factor: float) -> None:
         """Let the sums fade as evidence does."""

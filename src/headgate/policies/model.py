@@ -16,7 +16,6 @@ from headgate.laws.standard import Standard
 from headgate.oracle import Limits, maximise, standard_form
 from headgate.policies.ask import Ask
 from headgate.policies.base import Policy, Portions
-from headgate.policies.state import State
 
 Estimator = Literal["paper", "corrected", "likelihood"]
 ESTIMATORS = ("paper", "corrected", "likelihood")
@@ -78,7 +77,7 @@ class ModelPolicy(Policy):
 
     def decide_pour(
         self, state: Any, ask: Ask, step: float | None = None, resolution: float | None = None
-    ) -> tuple[Portions, State]:
+    ) -> tuple[Portions, Any]:
         """Begin a round whose budget nobody knows yet: return portions up to the budget of `ask`, and the state.
 
         The lower limits are poured first. Without `step` this walks the oracle's path in blocks of `resolution` (by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ class Thompson(ModelPolicy):
 
     def decide_pour(
         self, state: ThompsonState, ask: Ask, step: float | None = None, resolution: float | None = None
-    ) -> tuple[Portions, State]:
+    ) -> tuple[Portions, Any]:
         """Pour along a draw's curves; left out are those whom no budget reaches. See `ModelPolicy.decide_pour`."""
         (arms, amounts), after = super().decide_pour(state, ask, step, resolution)
         x = np.zeros(self.arms)
