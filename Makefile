@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 SOAK   ?= short
 
-.PHONY: demo test check bench cluster soak spark browser reproduce clean help
+.PHONY: demo test check bench cluster soak spark browser reproduce wheel pythons fuzz clean help
 help:              ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
 
@@ -34,6 +34,16 @@ check: $(VENV)/.dev ## ruff, mypy strict, import-linter
 test: $(VENV)/.dev ## tests and doctests, warnings are errors
 	$(BIN)/headgate warm
 	$(BIN)/pytest -n auto
+
+fuzz: $(VENV)/.dev ## property tests on random examples, for FUZZ_MINUTES=5; FUZZ_SEED=n plays a pass again
+	$(BIN)/headgate warm
+	$(BIN)/python tests/fuzz.py
+
+wheel: $(VENV)/.dev ## build the wheel; use it without a home on a read-only tree; check a typed consumer against it
+	$(BIN)/python .ci/wheel.py
+
+pythons:           ## the core's tests with Python 3.12 and 3.13, where they are installed, and with the oldest dependencies
+	.ci/pythons
 
 bench: $(VENV)/.dev ## regret and speed, each against a peer in the same run
 	$(BIN)/headgate bench $(if $(wildcard ../shared/data),--data ../shared/data)

@@ -14,7 +14,7 @@ True
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headgate import datasets, errors, estimators, laws, theory
@@ -83,20 +83,21 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> Any:
-    value: Any
-    if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415  # takes a while, and few ask
+if not TYPE_CHECKING:  # or every name would be known to type checkers, as Any
 
-        value = version("headgate")
-    elif name in _HOME:
-        value = getattr(import_module(f"headgate.{_HOME[name]}"), name)
-    elif name in __all__:
-        value = import_module(f"headgate.{name}")
-    else:
-        raise AttributeError(f"module 'headgate' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    def __getattr__(name):
+        if name == "__version__":
+            from importlib.metadata import version  # noqa: PLC0415  # takes a while, and few ask
+
+            value = version("headgate")
+        elif name in _HOME:
+            value = getattr(import_module(f"headgate.{_HOME[name]}"), name)
+        elif name in __all__:
+            value = import_module(f"headgate.{name}")
+        else:
+            raise AttributeError(f"module 'headgate' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -38,7 +38,7 @@ def headgate(*arguments: str, before: str = "", cwd: Path | None = None) -> subp
         ("solve ok.toml --budget 3 --lower a=x", "--lower must be ARM=AMOUNT, such as a=2.5, got 'a=x'"),
         ("solve ok.toml --budget 3 --lower a=4", "lower"),
         ("solve ok.toml --budget 3 --lower a=-1", "lower must be finite and >= 0, got -1.0"),
-        ("solve ok.toml --budget 3 --reward max", "--reward"),
+        ("solve ok.toml --budget 3 --reward max", "reward must be one of sum, cascade, got"),
         ("solve ok.toml --budget 3 --tol nan", "tol must be"),
         ("solve ok.toml --budget 3 --max-nodes 0", "max_nodes must be a whole number and at least 1"),
         ("solve ok.toml --budget 3 --plot x.gif", "must end in .png, .pdf, .svg, got 'x.gif'"),
@@ -86,7 +86,7 @@ def test_version_and_help() -> None:
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
 def test_a_missing_extra_is_named(module: str) -> None:
-    done = headgate("--version", before=f"import sys; sys.modules[{module!r}] = None")
+    done = headgate("solve", "--help", before=f"import sys; sys.modules[{module!r}] = None")
     assert done.returncode == 2
     assert done.stderr.splitlines() == [f"headgate: this needs {module}: pip install 'headgate[cli]'"]
 

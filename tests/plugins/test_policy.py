@@ -81,8 +81,8 @@ def test_simulate_and_the_command_line(
     assert run([*call, "--policy", "epsilon-greedy:epsilon=0.2"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["summary"]
     assert row["policy"] == "epsilon-greedy:epsilon=0.2"
-    assert run([*call, "--policy", "epsilon-greedy:epsilon=2"]) == 2
-    assert "epsilon must be within [0, 1], got 2" in capsys.readouterr().err
+    with pytest.raises(hg.errors.ParameterError, match=r"epsilon must be within \[0, 1\], got 2"):
+        run([*call, "--policy", "epsilon-greedy:epsilon=2"])
 
 
 def test_the_service(epsilon_greedy: type[EpsilonGreedy], tmp_path: Path) -> None:

@@ -7,13 +7,16 @@ import sys
 from typing import NoReturn
 
 from headgate.errors import HeadgateError
-from headgate.extras import extra
+from headgate.extras import explain
 
 
 def main() -> None:
     """Run the command; whatever is wrong becomes one line on stderr and exit status 2."""
     try:
-        status = extra("headgate.cli.app").run()
+        with explain():  # each command imports what it needs: an extra may be missing anywhere
+            from headgate.cli.app import run  # noqa: PLC0415  # typer is an extra
+
+            status = run()
         sys.stdout.flush()
     except KeyboardInterrupt:
         raise SystemExit(130) from None

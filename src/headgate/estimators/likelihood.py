@@ -1,4 +1,8 @@
-"""The cure model's maximum likelihood: every failure and every success of every round counts."""
+"""The cure model's maximum likelihood: every failure and every success of every round counts.
+
+The likelihood is that of `headgate.estimators.maximum`. Intervals: normal with the observed Fisher information, or by
+Wilks' theorem, {theta_c: 2 (l(theta_hat) - max over the rest of l) <= chi^2_1(level)}.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""The maximum of the cure model's likelihood times a prior, and the curvature there."""
+"""The maximum of the cure model's likelihood times a prior, and the curvature there.
+
+An arm's theta = (log lambda, logit p) has the log likelihood of the mixture cure model (Berkson and Gage 1952; Farewell
+1982), with the allocation in the place of the censoring time:
+
+    l(theta) = sum over successes u of [log p + log g(X_u, lambda)] + sum over failures u of log(1 - p G(x_u, lambda)),
+
+where evidence gives each bin's count and mean for the single X_u and x_u. The prior is normal with independent
+coordinates. What is called its precision is 1 / variance.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +73,21 @@ def maximum(
     start: Floats | None = None,
     steps: int = _STEPS,
 ) -> Fit:
-    """Maximise likelihood times prior, from `start` or from the prior's mean."""
+    """Maximise l(theta) - sum_c precision_c (theta_c - mean_c)^2 / 2 for every arm, by Newton's method.
+
+    Parameters
+    ----------
+    form, integer
+        The law in standard form, and which arms count in whole units: (K,) or (..., K).
+    evidence
+        What has been seen, (..., K).
+    prior
+        Means and precisions of (log rate, logit activation): (..., K, 4).
+    start
+        Where to begin, (..., K, 2); by default at the prior's mean.
+    steps
+        The most Newton steps; it stops earlier where none is left to make.
+    """
     from headgate.kernels.fit import fit  # noqa: PLC0415  # machine code loads on first use
 
     begin = prior[..., :2] if start is None else start

@@ -1,4 +1,4 @@
-"""Confidence radii: the paper's."""
+"""Confidence radii of rate and activation, as the paper's extended pseudocode has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headgate.laws import Floats, Law, RateRange
 
 
 class Bounds(NamedTuple):
-    """Lower and upper confidence bounds of rate and activation."""
+    """Lower and upper confidence bounds of rate and activation: (..., K) each."""
 
     rate_low: Floats
     rate_high: Floats
@@ -31,7 +31,7 @@ class PaperRadii:
         self.lipschitz = law.lipschitz_rate(budget, rate_range)  # L_lambda
 
     def __call__(self, rate: Floats, activation: Floats, successes: Floats, last: Floats, clock: int) -> Bounds:
-        """Return the bounds at estimation round `clock`, given each arm's last allocation."""
+        """Return the bounds at estimation round t = `clock`, given n = `successes` and each arm's last allocation x."""
         low, high = self.rate_range
         with np.errstate(divide="ignore", invalid="ignore"):
             r = self.scale * np.sqrt(3.0 * np.log(max(clock, 1)) / (2.0 * successes))

@@ -1,7 +1,12 @@
 """The paper's estimator, and its corrected form.
 
-The paper inverts mu(rate) = E[X | X <= B]. On a success the threshold is truncated at the allocation x, not at B, so
-this converges to the wrong rate unless x = B. The corrected form solves sum X = sum E[X | X <= x_u] over the successes.
+The paper (its sections "Estimation of lambda_i" and "Estimation of p_i") inverts mu(lambda) = E[X | X <= B] at the mean mu_hat of the thresholds seen,
+and divides the successes by what the rate lets one expect of active arms: lambda_hat = mu^-1(mu_hat),
+p_hat = n / sum_u G(x_u, lambda_hat). On a success the threshold is truncated at the allocation x_u, not at B, so this
+converges to the wrong rate unless x_u = B: at p = .5, lambda = .12, x = B/3 to .202 and p = .428. The corrected form
+solves sum_u X_u = sum_u E[X | X <= x_u] over the successes u, and is consistent whatever was given.
+
+All of them take evidence of shape (..., K) and return one number for each arm; sums over rounds are sums over its bins.
 """
 
 from __future__ import annotations
@@ -68,7 +73,7 @@ def mean_table(law: Law, upper: float) -> MeanTable:
 
 
 def rate_of_mean(law: Law, mean: Floats, upper: float) -> Floats:
-    """`law.rate_of_truncated_mean` from tables: 1e-10 accurate, within e^-12 and e^12 over `upper`."""
+    """mu^-1(mean) of E[X | X <= upper], from tables: 1e-10 accurate, within e^-12 and e^12 over `upper`."""
     if law.arm_axis() == ():
         if isinstance(law, ScaleLaw):  # one table for every `upper`
             return mean_table(law, 1.0).rate(mean / upper) / upper
@@ -78,21 +83,28 @@ def rate_of_mean(law: Law, mean: Floats, upper: float) -> Floats:
 
 
 def seen_mean(evidence: Evidence) -> Floats:
-    """mu_hat: the mean of the thresholds seen, NaN before the first."""
+    """mu_hat = sum_u X_u / n, the mean of the n thresholds seen, in units of the budget: (..., K); NaN if n = 0."""
     counts = evidence.counts("seen")
     with np.errstate(invalid="ignore"):
         return np.asarray(np.sum(counts * evidence.means("seen"), axis=-1) / np.sum(counts, axis=-1))
 
 
 def paper_rate(law: Law, evidence: Evidence) -> Floats:
-    """lambda_hat = mu^-1(mu_hat), truncated at the largest budget; NaN before the first success."""
+    """lambda_hat = mu^-1(mu_hat), mu(lambda) = E[X | X <= B] at the largest budget B: (..., K), per unit of the budget.
+
+    NaN before the first success. The paper's; biased where less than B was given, see the head of this file.
+    """
     mean = seen_mean(evidence)
     found = rate_of_mean(law, np.where(np.isnan(mean), 1.0, mean), evidence.max_budget)
     return np.where(np.isnan(mean), np.nan, found)
 
 
 def corrected_rate(law: Law, evidence: Evidence) -> Floats:
-    """The rate at which the thresholds seen have the mean expected at their own allocations."""
+    """The lambda that solves sum_u X_u = sum_u E[X | X <= x_u, lambda] over the successes u: (..., K); NaN without one.
+
+    Where the right side falls as lambda grows there is one root; where even the smallest lambda searched expects less
+    than was seen, that one. Ours: what the paper's equation becomes when thresholds are truncated where they are.
+    """
     won = np.maximum(evidence.counts("played") - evidence.counts("failed"), 0.0)
     spent = evidence.counts("played") * evidence.means("played") - evidence.counts("failed") * evidence.means("failed")
     upper = _playable(law, np.where(won > 0.0, spent / np.maximum(won, 1e-300), evidence.max_budget))
@@ -124,7 +136,10 @@ def _sum_of_bins(values: Floats) -> Floats:
 
 
 def paper_activation(law: Law, evidence: Evidence, rate: Floats) -> Floats:
-    """p_hat = successes / sum G(x_u, lambda_hat), at most 1; 0 before the first success."""
+    """p_hat = n / sum_u G(x_u, lambda_hat) over all rounds u that gave the arm anything, at most 1: (..., K).
+
+    The paper's: n successes, of as many as an arm that is always active would have had. 0 before the first success.
+    """
     known = np.where(np.isnan(rate), 1.0 / evidence.max_budget, rate)
     reach = law.cdf(np.moveaxis(_playable(law, evidence.means("played")), -1, 0), known)
     expected = _sum_of_bins(np.moveaxis(evidence.counts("played"), -1, 0) * reach)

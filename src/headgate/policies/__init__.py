@@ -47,21 +47,6 @@ def load_policy(text: str) -> Policy:
 
 
 __all__ = [
-    "CUCB",
-    "MARA",
-    "MGUCB",
-    "POLICIES",
-    "RAUCB",
-    "Ask",
-    "Curves",
-    "ExploreThenCommit",
-    "Greedy",
-    "ModelPolicy",
-    "Oracle",
-    "Policy",
-    "Portions",
-    "State",
-    "Thompson",
-    "Uniform",
-    "load_policy",
-]
+    "CUCB", "MARA", "MGUCB", "POLICIES", "RAUCB", "Ask", "Curves", "ExploreThenCommit", "Greedy", "ModelPolicy",
+    "Oracle", "Policy", "Portions", "State", "Thompson", "Uniform", "load_policy",
+]  # fmt: skip

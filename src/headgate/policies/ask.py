@@ -58,13 +58,13 @@ class Terms:
         return np.broadcast_to(worth, np.broadcast_shapes(worth.shape, self.whole.shape))
 
     def limits(
-        self, own: Limits, budget: ArrayLike, lower: ArrayLike = 0.0, upper: ArrayLike = np.inf,
-        eligible: ArrayLike = True,
+        self, own: Limits, budget: ArrayLike, lower: ArrayLike | None, upper: ArrayLike | None,
+        eligible: ArrayLike | None = None,
     ) -> Limits:  # fmt: skip
-        """Join a policy's own limits, at its largest budget, with those of one round."""
-        least = checks.numbers("lower", lower, BudgetError)
-        most = checks.numbers("upper", upper, BudgetError, infinite=True)
-        able = np.asarray(eligible)
+        """Join a policy's own limits, at its largest budget, with those of one round; None narrows nothing."""
+        least = checks.numbers("lower", 0.0 if lower is None else lower, BudgetError)
+        most = checks.numbers("upper", np.inf if upper is None else upper, BudgetError, infinite=True)
+        able = np.asarray(True if eligible is None else eligible)
         if able.dtype.kind not in "biuf" or not np.isin(able, (0, 1)).all():
             raise ParameterError(f"eligible must be true or false for each arm, got {eligible!r}")
         able = able.astype(np.bool_)

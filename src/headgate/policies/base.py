@@ -139,6 +139,11 @@ class Policy(Configuration, ABC, kw_only=False):
         return self._terms.limits(none, self.max_budget, self.lower, self.upper)
 
     @cached_property
+    def _simple(self) -> bool:
+        """A single learner without whole units, whose budgets need no look at their shape: the usual case."""
+        return not (self.batch or self._any_whole)
+
+    @cached_property
     def _least(self) -> float:
         """What the lower limits need."""
         return float(np.max(np.sum(self._limits.lower, axis=-1)))
@@ -160,21 +165,13 @@ class Policy(Configuration, ABC, kw_only=False):
         round: int | None = None,  # noqa: A002  # its name in a state too
     ) -> Ask:
         """Check what a round wants; see `allocate`. `round` is its number, where several learners take turns."""
-        own, usual = self._limits, eligible is None and lower is None and upper is None
-        if (
-            usual
-            and type(budget) is float
-            and self._least <= budget <= self.max_budget
-            and not (self.batch or self._any_whole)
-        ):
+        own = self._limits
+        if not (eligible is None and lower is None and upper is None):
+            limits = self._terms.limits(own, budget, lower, upper, eligible)
+        elif self._simple and type(budget) is float and self._least <= budget <= self.max_budget:
             limits = Limits(np.asarray(budget), own.lower, own.upper, own.free)
-        elif usual:
-            limits = self._terms.within(own, budget)
         else:
-            limits = self._terms.limits(
-                own, budget, 0.0 if lower is None else lower, np.inf if upper is None else upper,
-                True if eligible is None else eligible,
-            )  # fmt: skip
+            limits = self._terms.within(own, budget)
         return Ask(limits, self._worth if value is None else self._terms.value(value), round)
 
     def decide(self, state: S, ask: Ask) -> tuple[Floats, S]:

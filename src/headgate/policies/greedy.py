@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from headgate.policies.boosting import Boosting
+from headgate.policies.paper import Boosting
 
 
 @final

@@ -89,14 +89,10 @@ class MARA(Policy):
         order = np.argsort(nu if ask.value is None else nu / ask.value, axis=-1, kind="stable")
         want = np.minimum(np.where(self.whole, np.ceil(nu), nu), limits.upper)
         extra = np.take_along_axis(np.maximum(want - limits.lower, 0.0), order, axis=-1)
-        budget = limits.budget[..., None] * (
-            1.0 - (0.0 if self._any_whole else 2.3e-16 * self.arms)
-        )  # less what rounding adds
-        spare = budget - limits.lower.sum(axis=-1, keepdims=True)
+        rounding = 0.0 if self._any_whole else 2.3e-16 * self.arms  # what adding up may add
+        spare = limits.budget[..., None] * (1.0 - rounding) - limits.lower.sum(axis=-1, keepdims=True)
         given = np.clip(spare - (np.cumsum(extra, axis=-1) - extra), 0.0, extra)
-        given = np.where(
-            np.take_along_axis(np.broadcast_to(self.whole, order.shape), order, -1), np.floor(given), given
-        )
+        given = np.where(self.whole[order], np.floor(given), given)
         x = np.empty_like(given)
         np.put_along_axis(x, order, given, axis=-1)
         return np.asarray(limits.lower + x)

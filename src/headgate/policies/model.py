@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from headgate import checks
 from headgate.errors import BudgetError, UnsupportedError
-from headgate.estimators import corrected_rate, likelihood, paper_activation, paper_rate
-from headgate.evidence import Evidence
-from headgate.laws import Floats, Law
+from headgate.laws import Floats
 from headgate.laws.standard import Standard
 from headgate.oracle import Limits, maximise, standard_form
 from headgate.policies.ask import Ask
 from headgate.policies.base import Policy, Portions
 
-Estimator = Literal["paper", "corrected", "likelihood"]
-ESTIMATORS = ("paper", "corrected", "likelihood")
 _BLOCKS = 1024  # of the largest budget, when pouring without a step
 
 
@@ -30,15 +26,6 @@ class Curves(NamedTuple):
     rate: Floats
     form: Standard | None = None
     """The law's standard form, where its shapes are believed in too."""
-
-
-def point_estimate(law: Law, evidence: Evidence, estimator: str) -> tuple[Floats, Floats]:
-    """lambda_hat, NaN before a first success, and p_hat."""
-    if estimator == "likelihood":
-        estimate = likelihood(law, evidence)
-        return estimate.rate, estimate.activation
-    rate = (paper_rate if estimator == "paper" else corrected_rate)(law, evidence)
-    return rate, paper_activation(law, evidence, rate)
 
 
 class ModelPolicy(Policy):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from headgate import checks
-from headgate.policies.boosting import Boosting
+from headgate.policies.paper import Boosting
 
 
 class ScaledBoosting(Boosting):

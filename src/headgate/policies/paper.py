@@ -1,36 +1,74 @@
-"""One arm boosted at a time: what RA-UCB, MG-UCB and NO UCB share."""
+"""What the paper's own policies share: a horizon, a range of rates, an estimator; and one arm boosted at a time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
 from headgate.errors import ParameterError
+from headgate.estimators import corrected_rate, likelihood, paper_activation, paper_rate
 from headgate.estimators.radii import Bounds, PaperRadii
 from headgate.evidence import Evidence
 from headgate.feedback import Feedback
 from headgate.laws import Floats, RateRange
 from headgate.policies.ask import Ask
 from headgate.policies.base import Portions
-from headgate.policies.model import ESTIMATORS, Curves, Estimator, ModelPolicy, point_estimate
+from headgate.policies.model import Curves, ModelPolicy
 from headgate.policies.state import State
 
-_PAPER_RANGE = (1.0, 80.0)  # m and M of the paper's experiments
+Estimator = Literal["paper", "corrected", "likelihood"]
+ESTIMATORS = ("paper", "corrected", "likelihood")
 
 
-def checked_range(rates: RateRange | None, default: RateRange, max_budget: float) -> RateRange:
-    """Check a range of rates; `default` is in units of 1 / max_budget."""
-    if rates is None:
-        return default[0] / max_budget, default[1] / max_budget
-    ends = checks.numbers("rate_range", rates, open_least=True)
-    if ends.shape != (2,) or not ends[0] < ends[1]:
-        raise ParameterError(f"rate_range must be (low, high) with low < high, got {rates!r}")
-    return float(ends[0]), float(ends[1])
+class PaperPolicy(ModelPolicy):
+    """A policy of the paper: it knows the horizon, and acts on point estimates.
+
+    Parameters
+    ----------
+    rounds : int
+        The horizon T, at least 1.
+    rate_range : (float, float), default (1 / max_budget, 80 / max_budget)
+        Lambda = [m/B, M/B], within which the rates are known to be; by default as in the paper's experiments, and for
+        `ExploreThenCommit`, which does without, from 1e-6 / max_budget to 1e6 / max_budget.
+    estimator : "paper", "corrected" or "likelihood", default "paper"
+        How rates are estimated: from the mean of the thresholds, truncated at B (the paper's, consistent only where
+        everything was on one arm) or at what was given; or by maximum likelihood.
+    """
+
+    default_range: ClassVar[RateRange] = (1.0, 80.0)  # in units of 1 / max_budget
+
+    rounds: int
+    rate_range: RateRange | None = None
+    estimator: Estimator = "paper"
+
+    def __post_init__(self) -> None:
+        """Check."""
+        super().__post_init__()
+        checks.choice("estimator", self.estimator, ESTIMATORS)
+        vars(self).update(rounds=checks.whole("rounds", self.rounds), rates=self.rates)
+
+    @cached_property
+    def rates(self) -> RateRange:
+        """The range of rates: `rate_range` or its default."""
+        if self.rate_range is None:
+            return self.default_range[0] / self.max_budget, self.default_range[1] / self.max_budget
+        ends = checks.numbers("rate_range", self.rate_range, open_least=True)
+        if ends.shape != (2,) or not ends[0] < ends[1]:
+            raise ParameterError(f"rate_range must be (low, high) with low < high, got {self.rate_range!r}")
+        return float(ends[0]), float(ends[1])
+
+    def point_estimate(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        """Return lambda_hat, NaN before a first success, and p_hat: (..., K) each."""
+        if self.estimator == "likelihood":
+            estimate = likelihood(self.laws, evidence)
+            return estimate.rate, estimate.activation
+        rate = (paper_rate if self.estimator == "paper" else corrected_rate)(self.laws, evidence)
+        return rate, paper_activation(self.laws, evidence, rate)
 
 
 @dataclass(slots=True, eq=False)
@@ -47,23 +85,11 @@ class BoostingState(State):
     """The arm that the round being poured boosts, or -1."""
 
 
-class Boosting(ModelPolicy):
+class Boosting(PaperPolicy):
     """Optimism for one arm at a time: each round boosts arm i and makes the others pessimistic.
 
-    Parameters
-    ----------
-    rounds : int
-        The horizon T: the initial phase gives everything to each arm for floor(log T) rounds.
-    rate_range : (float, float), default (1 / max_budget, 80 / max_budget)
-        Lambda = [m/B, M/B], within which the rates are known to be: those of the paper's experiments.
-    estimator : "paper", "corrected" or "likelihood", default "paper"
-        How rates are estimated: from the mean of the thresholds, truncated at B (the paper's, biased) or at what was
-        given; or by maximum likelihood.
+    The initial phase gives everything to each arm for floor(log T) rounds.
     """
-
-    rounds: int
-    rate_range: RateRange | None = None
-    estimator: Estimator = "paper"
 
     @property
     def width(self) -> float:
@@ -73,9 +99,6 @@ class Boosting(ModelPolicy):
     def __post_init__(self) -> None:
         """Check."""
         super().__post_init__()
-        rates = checked_range(self.rate_range, _PAPER_RANGE, self.max_budget)
-        vars(self).update(rounds=checks.whole("rounds", self.rounds), rate_range=rates)
-        checks.choice("estimator", self.estimator, ESTIMATORS)
         vars(self).update(_radii=self._radii)  # raises here, if the law has none
 
     @cached_property
@@ -85,8 +108,7 @@ class Boosting(ModelPolicy):
 
     @cached_property
     def _radii(self) -> PaperRadii:
-        rates = checked_range(self.rate_range, _PAPER_RANGE, self.max_budget)
-        return PaperRadii(self.laws, self.max_budget, rates, self.width)
+        return PaperRadii(self.laws, self.max_budget, self.rates, self.width)
 
     def start(self, evidence: Evidence | None = None) -> BoostingState:
         """Return the state before the initial phase."""
@@ -109,7 +131,7 @@ class Boosting(ModelPolicy):
         if main < 0:
             return self.everything_on(arm)
         if arm == 0:
-            rate, activation = point_estimate(self.laws, state.evidence, self.estimator)
+            rate, activation = self.point_estimate(state.evidence)
             clock = main // self.arms + 1  # t' = 1, 2, ...
             state.bounds = np.stack(self._radii(rate, activation, state.evidence.successes, state.last, clock))
         bounds = Bounds(*state.bounds)
