@@ -122,6 +122,10 @@ def test_any_memory_layout_is_recorded() -> None:
         one = slice(arm, arm + 1)
         skipping.only(arm).record(x[:, one], Feedback(won[:, one], seen[:, one]))
     assert np.array_equal(plain.bins, skipping.bins)
+    some = Evidence.empty(4, 40.0, (6,))
+    for arms in (slice(0, 3), slice(3, 4)):  # the rows of the first view do not follow each other in memory
+        Evidence(40.0, some.bins[:, arms], some.edges).record(x[:, arms], Feedback(won[:, arms], seen[:, arms]))
+    assert np.array_equal(plain.bins, some.bins)
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, NAN, np.inf])

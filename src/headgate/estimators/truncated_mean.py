@@ -1,10 +1,11 @@
 """The paper's estimator, and its corrected form.
 
-The paper (its sections "Estimation of lambda_i" and "Estimation of p_i") inverts mu(lambda) = E[X | X <= B] at the mean mu_hat of the thresholds seen,
-and divides the successes by what the rate lets one expect of active arms: lambda_hat = mu^-1(mu_hat),
-p_hat = n / sum_u G(x_u, lambda_hat). On a success the threshold is truncated at the allocation x_u, not at B, so this
-converges to the wrong rate unless x_u = B: at p = .5, lambda = .12, x = B/3 to .202 and p = .428. The corrected form
-solves sum_u X_u = sum_u E[X | X <= x_u] over the successes u, and is consistent whatever was given.
+The paper (its sections "Estimation of lambda_i" and "Estimation of p_i") inverts mu(lambda) = E[X | X <= B] at the mean
+mu_hat of the thresholds seen, and divides the successes by what the rate lets one expect of active arms:
+lambda_hat = mu^-1(mu_hat), p_hat = n / sum_u G(x_u, lambda_hat). On a success the threshold is truncated at the
+allocation x_u, not at B, so this converges to the wrong rate unless x_u = B: at p = .5, lambda = .12, x = B/3 to .202
+and p = .428. The corrected form solves sum_u X_u = sum_u E[X | X <= x_u] over the successes u, and is consistent
+whatever was given.
 
 All of them take evidence of shape (..., K) and return one number for each arm; sums over rounds are sums over its bins.
 """
