@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         from_scipy,
     )
     from headgate.oracle import Allocation
+    from headgate.oracle.curves import solve_curves
     from headgate.oracle.solve import solve
     from headgate.policies import (
         CUCB,
@@ -73,6 +74,7 @@ _HOMES = {
     "laws": "Beta DiscreteWeibull Exponential Gamma HalfNormal LogLogistic LogNormal Lomax Maxwell Nakagami Rayleigh "
     "Weibull from_scipy",
     "oracle": "Allocation",
+    "oracle.curves": "solve_curves",
     "oracle.solve": "solve",
     "policies": "CUCB MARA MGUCB RAUCB ExploreThenCommit Greedy Oracle Policy Thompson Uniform load_policy",
     "problem": "Problem load_problem",
@@ -149,5 +151,6 @@ __all__ = [
     "register",
     "simulate",
     "solve",
+    "solve_curves",
     "theory",
 ]

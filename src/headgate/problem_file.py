@@ -15,6 +15,7 @@ units of the budget and where the numbers come from::
     name = "q5328"
     activation = 0.5832
     rate = 0.0248
+    value = 2.0
     law = "exponential"
 
     [provenance]
@@ -38,7 +39,7 @@ from headgate.errors import InputError, ProblemFileError
 from headgate.laws import Law, from_dict
 
 _TOP = ("law", "units", "arms", "provenance")
-_ARM = ("name", "activation", "rate", "law")
+_ARM = ("name", "activation", "rate", "value", "law")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class ProblemTable:
     activation: tuple[float, ...]
     rate: tuple[float, ...]
     laws: tuple[Law, ...]
+    value: tuple[float, ...]
     units: str | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -87,6 +89,7 @@ def loads(text: str, file: str = "TOML text") -> ProblemTable:
     activation: list[float] = []
     rate: list[float] = []
     laws: list[Law] = []
+    values: list[float] = []
     for number, arm in enumerate(arms):
         name = arm.get("name", f"arm{number}")
         if not isinstance(name, str) or not name:
@@ -101,8 +104,11 @@ def loads(text: str, file: str = "TOML text") -> ProblemTable:
         names.append(name)
         activation.append(_number(arm, "activation", where, most=1.0))
         rate.append(_number(arm, "rate", where, open_least=True))
+        values.append(_number(arm, "value", where) if "value" in arm else 1.0)
         laws.append(law)
-    return ProblemTable(tuple(names), tuple(activation), tuple(rate), tuple(laws), units, provenance)
+    return ProblemTable(
+        tuple(names), tuple(activation), tuple(rate), tuple(laws), tuple(values), units, provenance
+    )  # fmt: skip
 
 
 def dumps(table: ProblemTable) -> str:
@@ -111,8 +117,9 @@ def dumps(table: ProblemTable) -> str:
     same = all(law == first for law in table.laws)
     head = {} if table.units is None else {"units": table.units}
     parts = [tomli_w.dumps(head) + (_law_lines(first) if same else "")]
-    for name, p, rate, law in zip(table.names, table.activation, table.rate, table.laws, strict=True):
-        arm = tomli_w.dumps({"name": name, "activation": p, "rate": rate})
+    columns = zip(table.names, table.activation, table.rate, table.value, table.laws, strict=True)
+    for name, p, rate, value, law in columns:
+        arm = tomli_w.dumps({"name": name, "activation": p, "rate": rate} | ({"value": value} if value != 1.0 else {}))
         parts.append("[[arms]]\n" + arm + ("" if same else _law_lines(law)))
     if table.provenance:
         try:

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from headgate.cli import terminal
-from headgate.errors import BudgetError
+from headgate.errors import BudgetError, ProblemFileError
 from headgate.extras import extra
 
 if TYPE_CHECKING:
@@ -20,8 +20,19 @@ if TYPE_CHECKING:
 
 
 def solve(
-    problem_file: Annotated[Path, typer.Argument(metavar="PROBLEM.TOML", help="The arms: law, activation and rate.")],
-    budget: Annotated[float, typer.Option("--budget", "-b", help="How much there is to split.")],
+    problem_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PROBLEM.TOML|CURVES.CSV",
+            help="The arms: law, activation and rate; or a table of measured curves, amounts in the first column.",
+        ),
+    ],
+    budget: Annotated[float | None, typer.Option("--budget", "-b", help="How much there is to split.")] = None,
+    price: Annotated[float | None, typer.Option(help="Instead: buy everything that is worth so much a unit.")] = None,
+    target: Annotated[float | None, typer.Option(help="Instead: the least budget that buys so much.")] = None,
+    value: Annotated[
+        list[str] | None, typer.Option(metavar="ARM=WORTH", help="What a success of an arm is worth; may be repeated.")
+    ] = None,
     lower: Annotated[
         list[str] | None, typer.Option(metavar="ARM=AMOUNT", help="The least an arm gets; may be repeated.")
     ] = None,
@@ -47,24 +58,52 @@ def solve(
     headgate solve problem.toml --budget 40 --lower q1=5 --upper q2=10 --plot out.png
 
     headgate solve problem.toml --budget 40 --reward cascade --json
+
+    headgate solve problem.toml --target 3.5
+
+    headgate solve curves.csv --price 0.02
     """
     from headgate.problem import load_problem  # noqa: PLC0415  # not light, and --help does without
 
-    problem = load_problem(problem_file)
+    if [budget, price, target].count(None) != 2:
+        raise BudgetError("give one of --budget, --price and --target")
+    problem = load_curves(problem_file) if problem_file.suffix.lower() == ".csv" else load_problem(problem_file)
     if plot is not None:
         extra("headgate.figures.style").suffix_of(plot)
     least, most = limits(problem, "--lower", lower, 0.0), limits(problem, "--upper", upper, math.inf)
     pays = cast("Reward", reward)  # which solving checks
-    best = problem.solve(budget, lower=least, upper=most, reward=pays, tol=tol, max_nodes=max_nodes)
+    options: dict[str, Any] = {"lower": least, "upper": most, "reward": pays, "tol": tol, "max_nodes": max_nodes}
+    if value:
+        given = limits(problem, "--value", value, math.nan)
+        options["value"] = [own if math.isnan(v) else v for own, v in zip(problem.value.tolist(), given, strict=True)]
+    best = (
+        problem.budget_for(target, **options) if target is not None else problem.solve(budget, price=price, **options)
+    )
     if plot is not None:
         extra("headgate.figures").draw_allocation(problem, best, plot, reward=pays)
-    report = as_data(problem, best, budget, pays)
+    report = as_data(problem, best, float(best.budget), pays)
     if as_json:
         typer.echo(json.dumps(report, indent=2, allow_nan=False))
     else:
         show(problem, report)
         if plot is not None:
             typer.echo(f"figure     {plot}")
+
+
+def load_curves(path: Path) -> Problem:
+    """Read measured curves: a header with the arms' names, then rows of an amount and what each arm returns for it."""
+    from headgate.problem import Problem  # noqa: PLC0415  # not light, and --help does without
+
+    try:
+        header, *lines = path.read_text(encoding="utf-8").strip().splitlines()
+        rows = [[float(cell) for cell in line.split(",")] for line in lines]
+    except (OSError, UnicodeDecodeError, ValueError) as cause:
+        raise ProblemFileError(f"{path}: cannot be read as a table of curves: {cause}") from cause
+    names = [name.strip() for name in header.split(",")]
+    if len(rows) < 2 or len(names) < 2 or any(len(row) != len(names) for row in rows):
+        raise ProblemFileError(f"{path}: must have a column of amounts, one for each arm, and two rows or more")
+    amounts, *curves = zip(*rows, strict=True)
+    return Problem.from_curves(amounts, curves, names[1:])
 
 
 def limits(problem: Problem, option: str, given: list[str] | None, default: float) -> Any:
@@ -123,7 +162,9 @@ def show(problem: Problem, report: dict[str, Any]) -> None:
     console.print(table)
     console.print()
     total = sum(arm["allocation"] for arm in report["arms"])
-    worth = "expected successes" if report["reward"] == "sum" else "probability of a success"
+    worth = "probability of a success, arms independent"
+    if report["reward"] == "sum":
+        worth = "expected value" if any(v != 1.0 for v in problem.value.tolist()) else "expected successes"
     price = "inf" if report["price"] is None else f"{report['price']:.9g}"
     console.print(f"[bold]value      {report['value']:.9g}[/bold]  {worth}")
     console.print(f"bound      {report['bound']:.9g}  no allocation is worth more")

@@ -2,7 +2,8 @@
 
 A node is a set of intervals, one per arm; its bound is the best allocation on the hulls. Only the arm left on its
 chord loses anything between hull and curve, so that arm's interval is split: at the inflection point, beyond which
-the curve is its own hull, or, where the chord does not pass over it, at the allocation itself.
+the curve is its own hull, or, where the chord does not pass over it, at the allocation itself. Near-equal arms would
+multiply the nodes: after a few of them the bound by the number of arms that are on is tried.
 """
 
 import math
@@ -11,45 +12,19 @@ import numpy as np
 from numba import njit
 
 from headgate.kernels import hull as h
+from headgate.kernels.arguments import LAYOUT, SIGNATURE
+from headgate.kernels.compiled import gufunc
+from headgate.kernels.count import count_bound
 from headgate.kernels.curves import BASE, CAP, CASCADE, LOC, WEIGHT, A, B, convex_part
+from headgate.kernels.heap import grown, longer, pop, push, sorted_order
 from headgate.kernels.hull import fill_hull
-from headgate.kernels.relax import relax
+from headgate.kernels.relax import prepare, price_at, relax
 
 # Columns of a node: where it hangs; the arm it narrowed, and to what; its bound and price; the arm left on its
 # chord, and what that arm gets.
 _PARENT, _ARM, _LOW, _HIGH, _BOUND, _PRICE, _PARTIAL, _AT = range(8)
 _COLUMNS = 8
-
-
-@njit(error_model="numpy")
-def _push(heap, size, bounds, node):
-    """Add a node to the binary heap of open nodes, largest bound on top."""
-    place = size
-    while place > 0:
-        parent = (place - 1) // 2
-        if bounds[heap[parent]] >= bounds[node]:
-            break
-        heap[place] = heap[parent]
-        place = parent
-    heap[place] = node
-    return size + 1
-
-
-@njit(error_model="numpy")
-def _pop(heap, size, bounds):
-    """Take the node with the largest bound off the heap."""
-    top, last, size = heap[0], heap[size - 1], size - 1
-    place = 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and bounds[heap[child + 1]] > bounds[heap[child]]:
-            child += 1
-        if bounds[last] >= bounds[heap[child]]:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = last
-    return top, size
+_COUNT_AFTER = 12  # nodes: then the arms that are on are counted
 
 
 @njit(error_model="numpy")
@@ -60,25 +35,33 @@ def _narrow(rows, table, hulls, twin, place, arm, low, high):
     in some optimum: exchanging their allocations would not lose. So a twin before this arm gets at least `low`, a
     twin after it at most `high`. Without that, equal arms multiply the nodes.
     """
-    fill_hull(hulls[arm], rows[arm], table, low, high)
-    if twin[arm] < 0:
-        return
     for i in range(rows.shape[0]):
-        if twin[i] != twin[arm]:
+        left, right = hulls[i, h.LOW], hulls[i, h.HIGH]
+        if i == arm:
+            left, right = low, high
+        elif twin[arm] < 0 or twin[i] != twin[arm]:
             continue
-        if place[i] < place[arm] and hulls[i, h.LOW] < low:
-            fill_hull(hulls[i], rows[i], table, low, max(hulls[i, h.HIGH], low))
-        elif place[i] > place[arm] and hulls[i, h.HIGH] > high:
-            fill_hull(hulls[i], rows[i], table, min(hulls[i, h.LOW], high), high)
+        elif place[i] < place[arm] and left < low:
+            left, right = low, max(right, low)
+        elif place[i] > place[arm] and right > high:
+            left, right = min(left, high), high
+        else:
+            continue
+        fill_hull(hulls[i], rows[i], table, left, right)
 
 
 @njit(error_model="numpy")
 def _twins(rows, hulls):
     """Number the groups of arms that differ in weight alone (-1: no twin), and place each among all by weight."""
     arms = rows.shape[0]
-    twin, place = np.full(arms, -1, dtype=np.int64), np.empty(arms, np.int64)
-    place[np.argsort(-rows[:, WEIGHT], kind="mergesort")] = np.arange(arms)
-    order = np.argsort(rows[:, LOC], kind="mergesort")
+    twin, place, keys = np.empty(arms, np.int64), np.empty(arms, np.int64), np.empty(arms)
+    for i in range(arms):
+        twin[i], keys[i] = -1, -rows[i, WEIGHT]
+    order = sorted_order(keys)
+    for k in range(arms):
+        place[order[k]] = k
+        keys[k] = rows[k, LOC]
+    order = sorted_order(keys)
     for k in range(arms):
         i = order[k]
         if twin[i] >= 0 or hulls[i, h.HIGH] <= hulls[i, h.LOW]:
@@ -104,6 +87,13 @@ def _close(best, bound, tol, cascade):
 
 
 @njit(error_model="numpy")
+def _copy(source, target):
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+@njit(error_model="numpy")
 def branch_and_bound(rows, table, hulls, budget, tol, max_nodes, best_x):
     """Maximise the sum of the curves; write the best allocation found to best_x.
 
@@ -112,24 +102,34 @@ def branch_and_bound(rows, table, hulls, budget, tol, max_nodes, best_x):
     x = best_x.copy()
     cascade = rows[0, CASCADE] != 0.0
     bound, best, best_price, partial = relax(rows, table, hulls, budget, 0.0, x)
-    best_x[:] = x
+    for i in range(x.size):
+        best_x[i] = x[i]
     if partial < 0 or max_nodes <= 1 or _close(best, bound, tol, cascade):
         return best, bound, best_price, 1
-    root = hulls.copy()
+    root, here = hulls.copy(), hulls.copy()
     twin, place = _twins(rows, hulls)
     tree = np.empty((64, _COLUMNS))
     tree[0, _PARENT], tree[0, _BOUND], tree[0, _PRICE] = -1, bound, best_price
     tree[0, _PARTIAL], tree[0, _AT] = partial, x[partial]
     heap, trail = np.empty(64, np.int64), np.empty(64, np.int64)
-    size, nodes, cut_off = _push(heap, np.int64(0), tree[:, _BOUND], 0), 1, best
+    nodes, size, cut_off, most = 0, 0, best, np.inf
+    size = push(heap, size, tree[:, _BOUND], nodes)
+    nodes += 1
+    counted = False
     while size > 0:
-        if nodes + 2 > max_nodes or _close(best, tree[heap[0], _BOUND], tol, cascade):
+        top = min(tree[heap[0], _BOUND], most)
+        if nodes + 2 > max_nodes or _close(best, top, tol, cascade):
             break
+        if nodes >= _COUNT_AFTER and not counted:
+            counted = True
+            most, best, best_price = count_bound(
+                rows, table, root, budget, tol, tree[0, _PRICE], best, best_price, best_x
+            )
+            continue
         if nodes + 2 > len(tree):
-            tree = np.concatenate((tree, np.empty_like(tree)))
-            heap, trail = np.concatenate((heap, heap)), np.concatenate((trail, trail))
-        node, size = _pop(heap, size, tree[:, _BOUND])
-        hulls[:] = root
+            tree, heap, trail = grown(tree), longer(heap), longer(trail)
+        node, size = pop(heap, size, tree[:, _BOUND])
+        _copy(root, hulls)
         depth, ancestor = 0, node
         while ancestor > 0:
             trail[depth] = ancestor
@@ -137,23 +137,28 @@ def branch_and_bound(rows, table, hulls, budget, tol, max_nodes, best_x):
         for d in range(depth - 1, -1, -1):
             step = tree[trail[d]]
             _narrow(rows, table, hulls, twin, place, int(step[_ARM]), step[_LOW], step[_HIGH])
-        arm, here = int(tree[node, _PARTIAL]), hulls.copy()
+        arm = int(tree[node, _PARTIAL])
+        _copy(hulls, here)
         low, high = hulls[arm, h.LOW], hulls[arm, h.HIGH]
         _, cut = convex_part(rows[arm], table, low, high)
         if not low < cut < high:
             margin = 0.02 * (high - low)
             cut = min(max(tree[node, _AT], low + margin), high - margin)
         for side in range(2):
-            hulls[:] = here
+            _copy(here, hulls)
             left, right = (low, cut) if side == 0 else (cut, high)
             _narrow(rows, table, hulls, twin, place, arm, left, right)
-            if np.sum(hulls[:, h.LOW]) > budget:
+            least = 0.0
+            for i in range(x.size):
+                least += hulls[i, h.LOW]
+                x[i] = best_x[i]
+            if least > budget:
                 continue
-            x[:] = best_x
             bound, worth, log_price, partial = relax(rows, table, hulls, budget, tree[node, _PRICE], x)
             if worth > best:
                 best, best_price = worth, log_price
-                best_x[:] = x
+                for i in range(x.size):
+                    best_x[i] = x[i]
             bound = min(bound, tree[node, _BOUND])
             new, nodes = nodes, nodes + 1
             if partial < 0 or _close(best, bound, tol, cascade):
@@ -162,7 +167,23 @@ def branch_and_bound(rows, table, hulls, budget, tol, max_nodes, best_x):
             tree[new, _PARENT], tree[new, _ARM], tree[new, _LOW], tree[new, _HIGH] = node, arm, left, right
             tree[new, _BOUND], tree[new, _PRICE] = bound, log_price
             tree[new, _PARTIAL], tree[new, _AT] = partial, x[partial]
-            size = _push(heap, size, tree[:, _BOUND], new)
+            size = push(heap, size, tree[:, _BOUND], new)
     if size > 0:
         cut_off = max(cut_off, tree[heap[0], _BOUND])
-    return best, max(best, cut_off), best_price, nodes
+    return best, max(best, min(cut_off, most)), best_price, nodes
+
+
+@gufunc([SIGNATURE], LAYOUT)
+def branch(
+    base, a, b, shift, cap, table, weight, rate, lower, upper, budget, cascade, tol, max_nodes,
+    x, value, bound, price, nodes,
+):  # fmt: skip
+    """Maximise sum f_i(x_i) over lower <= x <= upper, sum x <= budget; see `headgate.oracle.solve`."""
+    spare, at = budget, np.zeros(lower.size)
+    for i in range(lower.size):
+        spare -= lower[i]
+    rows, hulls = prepare(base, a, b, shift, cap, table, weight, rate, lower, upper, spare, cascade)
+    value[0], bound[0], log_price, nodes[0] = branch_and_bound(rows, table, hulls, budget, tol, max_nodes, at)
+    price[0] = price_at(rows, table, lower, upper, spare, log_price, at)
+    for i in range(lower.size):
+        x[i] = at[i]

@@ -15,9 +15,9 @@ import numpy as np
 from numba import njit
 
 from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, SEEN, SUM, UNITS
-from headgate.kernels.curves import BASE, CAP, LOC, NORM, A, B, cdf, log_density
+from headgate.kernels.curves import BASE, BEND, CAP, KNOT, LOC, NORM, A, B, cdf, log_density, table_cell
 from headgate.kernels.special import gammainc, gammaincc
-from headgate.laws.standard import TABLE_SIZE, TABLE_START, TABLE_STEP, Base
+from headgate.laws.standard import TABLE_KNOTS, Base
 
 _GAMMA, _BURR, _NORMAL = int(Base.GAMMA), int(Base.BURR), int(Base.NORMAL)
 _TINY = 1e-300
@@ -96,11 +96,11 @@ def _density_bend(row, table, u):
     if base == _BURR:
         small = math.exp(-abs(b * u))
         return -(row[A] + 1.0) * b * b * small / (1.0 + small) ** 2
-    slopes = table[int(row[A]), 2]
-    cell = math.floor((u - TABLE_START) / TABLE_STEP)
-    if cell < 0 or cell > TABLE_SIZE - 2:
+    knots, slopes = table[int(row[A]), KNOT], table[int(row[A]), BEND]
+    if u < knots[0] or u > knots[TABLE_KNOTS - 1]:
         return 0.0
-    return (slopes[cell + 1] - slopes[cell]) / TABLE_STEP
+    cell, width = table_cell(knots, u)
+    return (slopes[cell + 1] - slopes[cell]) / width
 
 
 @njit(error_model="numpy")

@@ -12,14 +12,18 @@ import numpy as np
 from numba import njit
 
 from headgate.kernels.special import gammainc, gammaincc
-from headgate.laws.standard import TABLE_SIZE, TABLE_START, TABLE_STEP, Base
+from headgate.laws.standard import TABLE_KNOTS, TABLE_REACH, Base
 
 # Columns of an arm's row.
 BASE, A, B, LOC, CAP, NORM, WEIGHT, LOG_WEIGHT, CASCADE = range(9)
 COLUMNS = 9
 
+# Rows of a table: where its knots are, F0 there, the log density q of u, q', the log survival, and exp(u).
+KNOT, REACHED, Q, BEND, MISSING, AMOUNT = range(6)
+
 _GAMMA, _BURR, _NORMAL, _TABLE = int(Base.GAMMA), int(Base.BURR), int(Base.NORMAL), int(Base.TABLE)
 _TINY = 1e-300
+_NONE = -1e4  # a log density so low stands for none
 _ROOT_HALF = math.sqrt(0.5)
 _LOG_ROOT_TAU = 0.5 * math.log(2.0 * math.pi)
 
@@ -41,11 +45,27 @@ def fill_row(row, base, a, b, loc, cap, weight, cascade):
 
 
 @njit(error_model="numpy")
-def _table_cell(u):
-    """Return the cell of the table that holds u, and how far into it."""
-    position = (u - TABLE_START) / TABLE_STEP
-    cell = min(max(int(position), 0), TABLE_SIZE - 2)
-    return cell, position - cell
+def table_cell(knots, u):
+    """Return the piece of the table that holds u (the first or the last one if none does), and its width."""
+    low, high = 0, TABLE_KNOTS - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if knots[middle] <= u:
+            low = middle
+        else:
+            high = middle
+    return low, knots[low + 1] - knots[low]
+
+
+@njit(error_model="numpy")
+def table_ends(row, table):
+    """The allocations at which the support of a tabulated law begins and ends: 0 and infinity if it has no ends."""
+    knots = table[int(row[A]), KNOT]
+    first, last = knots[0], knots[TABLE_KNOTS - 1]
+    return (
+        math.exp(first - row[LOC]) if first > -TABLE_REACH else 0.0,
+        math.exp(last - row[LOC]) if last < TABLE_REACH else np.inf,
+    )
 
 
 @njit(error_model="numpy")
@@ -60,27 +80,37 @@ def _hermite(left, right, left_slope, right_slope, t):
 @njit(error_model="numpy")
 def _row_density(rows, u):
     """q(u) and q'(u) of one row of a table."""
-    cell, t = _table_cell(u)
-    if t < 0.0 or t > 1.0:  # beyond the table: straight on
-        edge = cell if t < 0.0 else cell + 1
-        inside = t if t < 0.0 else t - 1.0
-        return rows[1, edge] + inside * TABLE_STEP * rows[2, edge], rows[2, edge]
-    value, slope = _hermite(
-        rows[1, cell], rows[1, cell + 1], TABLE_STEP * rows[2, cell], TABLE_STEP * rows[2, cell + 1], t
-    )
-    return value, slope / TABLE_STEP
+    knots, last = rows[KNOT], TABLE_KNOTS - 1
+    if u < knots[0] or u > knots[last]:
+        end = 0 if u < knots[0] else last
+        if abs(knots[end]) < TABLE_REACH:  # an end of the support, to the digits that an allocation there has
+            return (_NONE if abs(u - knots[end]) > 1e-12 else rows[Q, end]), rows[BEND, end]
+        return rows[Q, end] + (u - knots[end]) * rows[BEND, end], rows[BEND, end]  # a power of x
+    cell, width = table_cell(knots, u)
+    t = (u - knots[cell]) / width
+    value, slope = _hermite(rows[Q, cell], rows[Q, cell + 1], width * rows[BEND, cell], width * rows[BEND, cell + 1], t)
+    return value, slope / width
 
 
 @njit(error_model="numpy")
 def _row_cdf(rows, u):
-    """F0(u) of one row of a table."""
-    cell, t = _table_cell(u)
-    if t < 0.0:
-        return rows[0, 0] * math.exp(t * TABLE_STEP * rows[2, 0])
-    if t > 1.0:
-        return rows[0, TABLE_SIZE - 1]
-    left, right = math.exp(rows[1, cell]), math.exp(rows[1, cell + 1])
-    return _hermite(rows[0, cell], rows[0, cell + 1], TABLE_STEP * left, TABLE_STEP * right, t)[0]
+    """F0(u) and 1 - F0(u) of one row of a table."""
+    knots, last = rows[KNOT], TABLE_KNOTS - 1
+    if u <= knots[0]:
+        below = 0.0 if knots[0] > -TABLE_REACH else rows[REACHED, 0] * math.exp((u - knots[0]) * rows[BEND, 0])
+        return below, 1.0 - below
+    if u >= knots[last]:
+        return rows[REACHED, last], math.exp(rows[MISSING, last])
+    cell, width = table_cell(knots, u)
+    t = (u - knots[cell]) / width
+    left, right = width * math.exp(rows[Q, cell]), width * math.exp(rows[Q, cell + 1])
+    reached, _ = _hermite(rows[REACHED, cell], rows[REACHED, cell + 1], left, right, t)
+    first, second = rows[MISSING, cell], rows[MISSING, cell + 1]
+    if reached < 1.0 - 1e-9 or second <= _NONE or first - second > 1.0:
+        return reached, 1.0 - reached
+    # The hazard is the slope of -log survival: its cubic keeps the digits that 1 - F0 loses.
+    missing, _ = _hermite(first, second, -left * math.exp(-first), -right * math.exp(-second), t)
+    return reached, math.exp(min(missing, 0.0))
 
 
 @njit(error_model="numpy")
@@ -131,10 +161,11 @@ def cdf(row, table, u):
     if base == _NORMAL:
         return 0.5 * math.erfc(-b * u * _ROOT_HALF), 0.5 * math.erfc(b * u * _ROOT_HALF)
     row = int(a)
-    value = _row_cdf(table[row], u)
+    reached, missing = _row_cdf(table[row], u)
     if a > row:  # the mixture of two rows
-        value += (a - row) * (_row_cdf(table[row + 1], u) - value)
-    return value, 1.0 - value
+        share, (other, left) = a - row, _row_cdf(table[row + 1], u)
+        reached, missing = reached + share * (other - reached), missing + share * (left - missing)
+    return reached, missing
 
 
 @njit(error_model="numpy")
@@ -147,8 +178,18 @@ def position(row, x):
 
 @njit(error_model="numpy")
 def _least(row):
-    """The least chance of failure that the base can tell from 0: a table has no digits of its own for it."""
+    """The least chance of failure that the base can tell from 0: a law of scipy's may have no digits below this."""
     return 1e-16 if row[BASE] == _TABLE else _TINY
+
+
+@njit(error_model="numpy")
+def _worth(row, reached, missing):
+    """f where G = reached and 1 - G = missing."""
+    if row[CASCADE] == 0.0:
+        return row[WEIGHT] * reached
+    if row[WEIGHT] * reached < 0.5:
+        return -math.log1p(-row[WEIGHT] * reached)
+    return -math.log(max((1.0 - row[WEIGHT]) + row[WEIGHT] * missing, _least(row)))
 
 
 @njit(error_model="numpy")
@@ -157,11 +198,14 @@ def value(row, table, x):
     if x <= 0.0 or row[WEIGHT] == 0.0:
         return 0.0
     reached, missing = cdf(row, table, position(row, x))
-    if row[CASCADE] == 0.0:
-        return row[WEIGHT] * reached
-    if reached < 0.5:
-        return -math.log1p(-row[WEIGHT] * reached)
-    return -math.log(max((1.0 - row[WEIGHT]) + row[WEIGHT] * missing, _least(row)))
+    return _worth(row, reached, missing)
+
+
+@njit(error_model="numpy")
+def knot_value(row, table, k):
+    """f at the k-th knot of a tabulated law."""
+    rows = table[int(row[A])]
+    return _worth(row, rows[REACHED, k], math.exp(rows[MISSING, k]) if row[CASCADE] != 0.0 else 0.0)
 
 
 @njit(error_model="numpy")
@@ -186,7 +230,7 @@ def log_slope(row, table, x):
     if row[CASCADE] == 0.0:
         return result
     reached, missing = cdf(row, table, position(row, x))
-    left = (1.0 - row[WEIGHT]) + row[WEIGHT] * missing if reached >= 0.5 else 1.0 - row[WEIGHT] * reached
+    left = (1.0 - row[WEIGHT]) + row[WEIGHT] * missing if row[WEIGHT] * reached >= 0.5 else 1.0 - row[WEIGHT] * reached
     left = max(left, _least(row))
     log_hazard = result[0] - math.log(left)
     return log_hazard, result[1] + x * math.exp(log_hazard)
@@ -244,8 +288,14 @@ def convex_part(row, table, low, high):
     d log f' / d log x is searched for, on a grid and then by golden section.
     """
     falls_first = row[BASE] == _TABLE or (row[BASE] == _GAMMA and row[A] * row[B] < 1.0 < row[B])
-    left, right = math.log(max(low, 1e-12 * high)), math.log(high)
-    if row[CASCADE] == 0.0 or not falls_first or log_slope(row, table, math.exp(left))[1] >= 0.0:
+    if row[CASCADE] == 0.0 or not falls_first:
+        return low, inflection(row, table, low, high)
+    begin = table_ends(row, table)[0] if row[BASE] == _TABLE else 0.0
+    if begin >= high:
+        return low, high
+    left, right = math.log(max(max(low, begin), 1e-12 * high)), math.log(high)
+    # Before the support begins the curve is flat: a convex stretch, whatever it does at the beginning.
+    if begin <= low and log_slope(row, table, math.exp(left))[1] >= 0.0:
         return low, inflection(row, table, low, high)
     step, top, most = (right - left) / 64.0, right, log_slope(row, table, high)[1]
     for k in range(1, 64):
@@ -264,8 +314,8 @@ def convex_part(row, table, low, high):
         top = 0.5 * (inner + outer)
         most = log_slope(row, table, math.exp(top))[1]
     if most <= 0.0:
-        return low, low
-    rise = min(max(_bend(row, table, left, top), low), high)
+        return low, max(low, begin)
+    rise = low if begin > low else min(max(_bend(row, table, left, top), low), high)
     if log_slope(row, table, high)[1] >= 0.0:
         return rise, high
     return rise, min(max(_bend(row, table, top, right), rise), high)

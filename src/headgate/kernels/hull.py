@@ -26,9 +26,9 @@ from headgate.kernels.curves import (
 from headgate.laws.standard import Base
 
 # Columns of a hull: the interval; where its chord starts and where it touches the curve again; the log slopes of
-# the chord, and of the hull at low, at touch and at high; f at the start of the chord.
-LOW, HIGH, START, TOUCH, CHORD, AT_LOW, AT_TOUCH, AT_HIGH, F_START = range(9)
-COLUMNS = 9
+# the chord, and of the hull at low, at touch and at high; f at the start of the chord, at low and at high.
+LOW, HIGH, START, TOUCH, CHORD, AT_LOW, AT_TOUCH, AT_HIGH, F_START, F_LOW, F_HIGH = range(11)
+COLUMNS = 11
 
 FLOOR = -1000.0  # a log slope so low stands for none at all: its exponential is 0
 
@@ -78,9 +78,10 @@ def _chord(row, table, start, bend, high):
 def fill_hull(hull, row, table, low, high):
     """Write the hull of the curve on [low, high]."""
     hull[LOW], hull[HIGH], hull[START], hull[TOUCH], hull[CHORD] = low, high, low, low, np.inf
-    hull[F_START] = value(row, table, low)
-    if high <= low or row[WEIGHT] == 0.0 or value(row, table, high) <= hull[F_START]:
-        hull[HIGH] = low
+    hull[F_LOW], hull[F_HIGH] = value(row, table, low), value(row, table, high)
+    hull[F_START] = hull[F_LOW]
+    if high <= low or row[WEIGHT] == 0.0 or hull[F_HIGH] <= hull[F_LOW]:
+        hull[HIGH], hull[F_HIGH] = low, hull[F_LOW]
         hull[AT_LOW] = hull[AT_TOUCH] = hull[AT_HIGH] = -np.inf
         return
     hull[AT_LOW] = hull[AT_TOUCH] = max(log_slope(row, table, low)[0], FLOOR)
@@ -93,23 +94,102 @@ def fill_hull(hull, row, table, low, high):
     rise, bend = convex_part(row, table, low, high)
     if bend <= low:
         return
-    start = low
-    touch, f_start, chord = _chord(row, table, start, bend, high)
-    if rise > low and hull[AT_LOW] > chord:
-        # Concave, convex, concave: the chord touches on both sides, where f' falls to its slope.
-        left, right = math.log(max(low, 1e-12 * high)), math.log(rise)
-        for _ in range(60):
-            middle = 0.5 * (left + right)
-            start = math.exp(middle)
-            touch, f_start, chord = _chord(row, table, start, bend, high)
-            if log_slope(row, table, start)[0] > chord:
-                left = middle
-            else:
-                right = middle
+    # The chord starts at `low`; of a curve that is concave, convex, concave it touches on both sides, where f' falls to
+    # its slope: by bisection.
+    start, left, right = low, math.log(max(low, 1e-12 * high)), math.log(max(rise, 1e-300))
+    for step in range(61):
+        touch, f_start, chord = _chord(row, table, start, bend, high)
+        if rise <= low or (step == 0 and hull[AT_LOW] <= chord):
+            break
+        if step > 0 and log_slope(row, table, start)[0] > chord:
+            left = 0.5 * (left + right)
+        elif step > 0:
+            right = 0.5 * (left + right)
+        start = math.exp(0.5 * (left + right))
     hull[START], hull[TOUCH], hull[F_START], hull[CHORD] = start, touch, f_start, chord
     # At a true tangency the slopes agree; taking them equal keeps the demand free of a rounding step.
     hull[AT_TOUCH] = chord
     hull[AT_HIGH] = chord if touch >= high else min(hull[AT_HIGH], chord)
+
+
+@njit(error_model="numpy")
+def unit_chord(row, table):
+    """The tangent from the origin to the curve of this base at rate and weight 1: where it touches, and its log slope.
+
+    Of a scale law it is the same for all arms but for their units; (0, infinity) if the curve is concave.
+    """
+    unit = row.copy()
+    unit[LOC], unit[WEIGHT], unit[LOG_WEIGHT] = 0.0, 1.0, 0.0
+    _, bend = convex_part(unit, table, 0.0, 1e300)
+    if bend <= 0.0:
+        return 0.0, np.inf
+    high, touch, chord = 4.0 * bend, np.inf, 0.0
+    while touch >= high / 16.0 and high < 1e290:
+        touch, _, chord = _chord(unit, table, 0.0, bend, high)
+        high *= 16.0
+    return touch, chord
+
+
+@njit(error_model="numpy")
+def fill_scaled(hull, row, table, high, touch, chord):
+    """Write the hull on [0, high] from the tangent at rate 1; return False if it would touch beyond `high`."""
+    touch *= math.exp(-row[LOC])
+    hull[F_LOW], hull[F_HIGH] = 0.0, value(row, table, high)
+    if not touch < high or hull[F_HIGH] <= 0.0:
+        return False
+    hull[LOW], hull[HIGH], hull[START], hull[TOUCH], hull[F_START] = 0.0, high, 0.0, touch, 0.0
+    slope = max(log_slope(row, table, high)[0], FLOOR)
+    if chord == np.inf:
+        hull[CHORD], hull[AT_LOW], hull[AT_HIGH] = np.inf, max(log_slope(row, table, 0.0)[0], FLOOR), slope
+        hull[AT_TOUCH] = hull[AT_LOW]
+    else:
+        hull[CHORD] = chord + row[LOG_WEIGHT] + row[LOC]
+        hull[AT_LOW], hull[AT_TOUCH], hull[AT_HIGH] = hull[CHORD], hull[CHORD], min(slope, hull[CHORD])
+    return True
+
+
+@njit(error_model="numpy")
+def _gamma_root(c, excess):
+    """Return z and log z with z - c log z = excess, the root right of c: where the density of a gamma base falls to it.
+
+    For c > 0, y = z / c solves y - log y = 1 + t, t >= 0 (Lambert's W on its lower branch), which lies between
+    1 + sqrt(2 t) + 2 t / 3 and 1 + sqrt(2 t) + t. For c < 0, p = log(z / |c|) solves exp(p) + p = r (Wright's omega).
+    Halley's method from there triples the digits at every step.
+    """
+    if c == 0.0:
+        return excess, (math.log(excess) if excess > 0.0 else -np.inf)
+    log_c = math.log(abs(c))
+    if c > 0.0:
+        t = max(excess / c + log_c - 1.0, 0.0)
+        if t < 1.0:
+            s = math.sqrt(2.0 * t)
+            y = 1.0 + s * (1.0 + s * (1.0 / 3.0 + s * (1.0 / 36.0 - s / 270.0)))
+        else:
+            y = 1.0 + t
+            y += math.log(y) * (1.0 + 1.0 / y)
+        log_y = 0.0
+        for _ in range(6):
+            log_y = math.log(y)
+            gap, slope = y - log_y - 1.0 - t, 1.0 - 1.0 / y
+            if slope <= 0.0:
+                break
+            step = gap / (slope - 0.5 * gap / (y * y * slope))
+            share = step / y
+            y = max(y - step, 1.0)
+            if abs(share) <= 1e-5:
+                log_y -= share * (1.0 + share * (0.5 + share / 3.0))  # log(1 - share)
+                break
+        return c * y, log_c + log_y
+    r = -excess / c - log_c
+    p = math.log(r - math.log(r)) if r > 1.5 else min(r, 0.0) - (0.56 if r > -0.5 else 0.0)
+    for _ in range(12):
+        grown = math.exp(p)
+        gap = grown + p - r
+        step = gap / (grown + 1.0 - 0.5 * gap * grown / (grown + 1.0))
+        p -= step
+        if abs(step) <= 1e-5:
+            break
+    return -c * math.exp(p), log_c + p
 
 
 @njit(error_model="numpy")
@@ -135,6 +215,11 @@ def demand(row, table, left_end, right_end, at_left, at_right, log_price, guess)
         elif base == _GAMMA and a == 1.0 and b == 1.0:
             scale = math.exp(-loc)
             closed, sensitivity = excess * scale, -scale
+        elif base == _GAMMA:
+            power = a - 1.0 / b
+            z, log_z = _gamma_root(power, excess)
+            closed = math.exp(log_z / b - loc)
+            sensitivity = -closed / max(b * (z - power), 1e-300)
         elif base == _BURR and b == 1.0:
             z = math.expm1(excess / (a + 1.0))
             scale = math.exp(-loc)
@@ -147,8 +232,8 @@ def demand(row, table, left_end, right_end, at_left, at_right, log_price, guess)
             return min(max(closed, left_end), right_end), sensitivity
     left, right = math.log(max(left_end, 1e-300)), math.log(right_end)
     y = math.log(guess) if left_end < guess < right_end else 0.5 * (left + right)
-    curve = -1.0
-    for _ in range(100):
+    curve, last = -1.0, np.inf
+    for _ in range(200):
         slope, curve = log_slope(row, table, math.exp(y))
         excess = slope - log_price
         if excess > 0.0:
@@ -156,11 +241,15 @@ def demand(row, table, left_end, right_end, at_left, at_right, log_price, guess)
         else:
             right = y
         following = y - excess / curve if curve < 0.0 else right + 1.0
-        if not left <= following <= right:
+        # Newton crawls where the log slope is as steep as an exponential: then halve the bracket.
+        if not left <= following <= right or abs(excess) > 0.5 * last:
             following = 0.5 * (left + right)
+            last = np.inf
+        else:
+            last = abs(excess)
         moved = abs(following - y)
         y = following
-        if moved <= 1e-9:  # the next step would move by about its square
+        if moved <= 1e-9 or right - left <= 1e-15 * abs(right):  # the next step would move by about its square
             break
     x = min(max(math.exp(y), left_end), right_end)
     return x, (x / curve if curve < 0.0 else 0.0)

@@ -13,6 +13,7 @@ from headgate.laws.discrete import DiscreteWeibull
 from headgate.laws.gamma import Exponential, Gamma, HalfNormal, Maxwell, Nakagami, Rayleigh, Weibull
 from headgate.laws.lognormal import LogNormal
 from headgate.laws.per_arm import PerArm, as_law, simplest
+from headgate.laws.points import Points
 from headgate.laws.scale import ScaleLaw
 from headgate.laws.shape import EndPoint, Floats, Shape
 from headgate.laws.wrapped import FromScipy, from_scipy
@@ -21,7 +22,7 @@ from headgate.registry import Registry
 #: Every law by its name in files, on the command line and over HTTP.
 LAWS: Registry[Law] = Registry("law", "headgate.laws", Law, (
     Exponential, Weibull, Gamma, HalfNormal, Rayleigh, Maxwell, Nakagami,
-    Lomax, LogLogistic, LogNormal, Beta, DiscreteWeibull, FromScipy,
+    Lomax, LogLogistic, LogNormal, Beta, DiscreteWeibull, FromScipy, Points,
 ))  # fmt: skip
 
 
@@ -63,6 +64,7 @@ __all__ = [
     "Maxwell",
     "Nakagami",
     "PerArm",
+    "Points",
     "RateRange",
     "Rayleigh",
     "ScaleLaw",

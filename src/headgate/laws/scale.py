@@ -39,6 +39,10 @@ class ScaleLaw(Law):
     def log_pdf0(self, z: Floats) -> Floats:
         """Log density at rate 1, for z >= 0."""
 
+    def support0(self) -> tuple[float, float]:
+        """Return the ends of the thresholds at rate 1: there the curve begins and ends. (0, infinity) by default."""
+        return 0.0, np.inf
+
     def cdf0(self, z: Floats) -> Floats:
         """P(Z <= z) at rate 1."""
         return -np.expm1(self.log_sf0(z))

@@ -8,7 +8,7 @@ the base's F0, q, q' and q''. The bases:
 GAMMA     S0(u) = Q(a, exp(b u))          exponential, Weibull, gamma, half-normal, Rayleigh, ...
 BURR      S0(u) = (1 + exp(b u))^-a       Lomax, log-logistic
 NORMAL    S0(u) = Phi(-b u)               log-normal
-TABLE     F0 and q tabulated on a grid    any other scale law; `a` is its row, `b` its inflection
+TABLE     F0 and q tabulated at knots     any other scale law; `a` is its row, `b` its inflection
 ========  ==============================  ========================================================
 
 A row of a table may be a fraction: then G is the mixture of the two rows around it, which is how a law without a
@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# The grid of a tabulated base: rate * x from exp(-40) to exp(40).
-TABLE_START = -40.0
-TABLE_STEP = 1.0 / 256.0
-TABLE_SIZE = 20481
+TABLE_KNOTS = 16384  # of a tabulated base
+TABLE_REACH = 40.0  # they lie within rate * x = exp(-40) and exp(40)
 
-_NO_TABLE = np.zeros((1, 3, 1))
+_NO_TABLE = np.zeros((1, 6, 1))
 
 
 class Base(IntEnum):
@@ -54,7 +52,7 @@ class Standard:
     b: NDArray[np.float64]
     shift: NDArray[np.float64]
     cap: NDArray[np.float64]
-    table: NDArray[np.float64]  # (rows, [F0, q, q'], grid)
+    table: NDArray[np.float64]  # (rows, [u, F0, q, q', log S0, exp u], knots)
     error: NDArray[np.float64]  # how far G may be from the law, by arm or for all: 0 but for a table
 
     @classmethod

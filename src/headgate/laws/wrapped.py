@@ -68,6 +68,11 @@ class FromScipy(ScaleLaw):
         """Return (): the parameters are those of one distribution, not one per arm."""
         return ()
 
+    def support0(self) -> tuple[float, float]:
+        """Return the ends of the distribution's support."""
+        low, high = _frozen(self.distribution, self.parameters).support()
+        return float(low), float(high)
+
     def cdf0(self, z: Floats) -> Floats:
         """Distribution function at rate 1."""
         with np.errstate(all="ignore"):

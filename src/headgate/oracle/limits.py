@@ -1,4 +1,4 @@
-"""Validation of budgets and of the limits on arms."""
+"""Budgets, the limits on arms and the effort of a search: validation, and sums that keep to them to the last digit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
-from headgate.errors import BudgetError, ShapeError
+from headgate.errors import BudgetError, ParameterError, ShapeError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,3 +79,42 @@ def _per_arm(name: str, values: NDArray[np.float64], arms: int) -> NDArray[np.fl
     if values.shape[-1] != arms:
         raise ShapeError(f"{name} must be one number or one for each of {arms} arms, got shape {values.shape}")
     return values
+
+
+def check_effort(tol: object, max_nodes: object) -> None:
+    """Check when branch and bound is to stop."""
+    if not (isinstance(tol, float | int) and 0.0 <= tol < np.inf):
+        raise ParameterError(f"tol must be finite and >= 0, got {tol!r}")
+    if not (isinstance(max_nodes, int | np.integer) and max_nodes >= 1):
+        raise ParameterError(f"max_nodes must be a whole number and at least 1, got {max_nodes!r}")
+
+
+def check_batch(shapes: dict[str, tuple[int, ...]], limits: Limits) -> None:
+    """Check that the leading axes of these arrays, and of the limits, broadcast."""
+    budget, lower, upper = limits.budget.shape, limits.lower.shape[:-1], limits.upper.shape[:-1]
+    if not (budget or lower or upper or any(shapes.values())):
+        return
+    shapes = shapes | {"budget": budget, "lower": lower, "upper": upper}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError as cause:
+        *names, last = shapes
+        got = ", ".join(str(shape) for shape in shapes.values())
+        raise ShapeError(f"the batch axes of {', '.join(names)} and {last} must broadcast, got {got}") from cause
+
+
+def within(x: NDArray[np.float64], limits: Limits, some: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+    """Take off, in place, the last digits by which rounding exceeded the budget: from an arm in `some`, or any."""
+    over = np.asarray(x.sum(axis=-1) > limits.budget)
+    if over.any():
+        budget, lower = np.broadcast_to(limits.budget, over.shape), np.broadcast_to(limits.lower, x.shape)
+        for row in map(tuple, np.argwhere(over)):
+            amounts, least = x[row], lower[row]
+            room = amounts - least if some is None else np.where(some, amounts - least, -np.inf)
+            arm = int(np.argmax(room))
+            for _ in range(64):
+                excess = amounts.sum() - budget[row]
+                if excess <= 0.0 or amounts[arm] <= least[arm]:  # lower limits may exceed it by a digit themselves
+                    break
+                amounts[arm] = max(min(amounts[arm] - excess, np.nextafter(amounts[arm], 0.0)), least[arm])
+    return x

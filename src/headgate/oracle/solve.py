@@ -15,15 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
-from headgate.errors import BudgetError, ParameterError, ShapeError, UnsupportedError
+from headgate.errors import BudgetError, ShapeError, UnsupportedError
 from headgate.laws import Exponential, Floats, Law, as_law
-from headgate.laws.standard import Standard
-from headgate.oracle.allocation import Allocation
+from headgate.laws.standard import TABLE_REACH, Base, Standard
+from headgate.oracle.allocation import REWARDS, Allocation
 from headgate.oracle.cascade import check_one_convex_stretch
-from headgate.oracle.limits import Limits
+from headgate.oracle.curves import maximise_points, points_of
+from headgate.oracle.limits import Limits, check_batch, check_effort, within
 
-REWARDS = ("sum", "cascade")
 _MOST_UNITS = 1e8
+_CORE_AXES = (1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 0, 0, 0, 0)  # of the kernels' arguments; the axes before them are a batch
+_TABLE_POSITION = 5
 _ONE: Any = np.int64(1)  # an array of no axes, to all who read it
 
 
@@ -65,9 +67,9 @@ def solve(
     array([7.532, 2.468])
     """
     law, weights, rates = _arms_of(law, weight, rate, reward)
-    _check_effort(tol, max_nodes)
+    check_effort(tol, max_nodes)
     limits = Limits.of(budget, lower, upper, weights.shape[-1])
-    _check_batch(weights, rates, limits)
+    check_batch({"weight": weights.shape[:-1], "rate": rates.shape[:-1]}, limits)
     return maximise(law, weights, rates, limits, reward, tol, max_nodes)
 
 
@@ -94,7 +96,7 @@ def path(
         raise BudgetError(f"budgets must be a growing sequence of numbers, got {budgets!r}")
     amounts = amounts.reshape(-1, *(1,) * (max(weights.ndim, rates.ndim) - 1))
     limits = Limits.of(amounts, lower, upper, weights.shape[-1])
-    _check_batch(weights, rates, limits)
+    check_batch({"weight": weights.shape[:-1], "rate": rates.shape[:-1]}, limits)
     integer = law.whole_arms(weights.shape[-1])
     if integer.any() and not (integer.all() and reward == "sum" and np.all(law.inflection(rates) <= 0.0)):
         raise UnsupportedError(f"there is no path of growing allocations for {law} with reward {reward!r}")
@@ -126,37 +128,9 @@ def _are_sound(weight: ArrayLike, rate: ArrayLike, most: float) -> bool:
         return False
     if not (weight.dtype == rate.dtype == np.float64 and weight.ndim == rate.ndim == 1 and weight.size == rate.size):
         return False
-    from headgate.kernels.sound import sound  # noqa: PLC0415  # machine code loads on first use
+    from headgate.kernels.arguments import sound  # noqa: PLC0415  # machine code loads on first use
 
     return bool(sound(weight, rate, most))
-
-
-def _check_effort(tol: object, max_nodes: object) -> None:
-    """Check when branch and bound is to stop."""
-    if not (isinstance(tol, float | int) and 0.0 <= tol < np.inf):
-        raise ParameterError(f"tol must be finite and >= 0, got {tol!r}")
-    if not (isinstance(max_nodes, int | np.integer) and max_nodes >= 1):
-        raise ParameterError(f"max_nodes must be a whole number and at least 1, got {max_nodes!r}")
-
-
-def _check_batch(weights: Floats, rates: Floats, limits: Limits) -> None:
-    """Check that the leading axes broadcast."""
-    if weights.ndim == rates.ndim == 1 and limits.budget.ndim == 0 and limits.lower.ndim == limits.upper.ndim == 1:
-        return
-    shapes = (
-        weights.shape[:-1],
-        rates.shape[:-1],
-        limits.budget.shape,
-        limits.lower.shape[:-1],
-        limits.upper.shape[:-1],
-    )
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError as cause:
-        raise ShapeError(
-            "the batch axes of weight, rate, budget, lower and upper must broadcast, got "
-            + ", ".join(str(shape) for shape in shapes)
-        ) from cause
 
 
 @lru_cache(maxsize=256)
@@ -190,7 +164,11 @@ def maximise(
 
         with np.errstate(all="ignore"):  # the kernels count on infinities, and handle them
             x, value, bound, price = water_fill(weight, rate, limits.budget)
-        return Allocation(x, value, bound, price, np.ones_like(value, dtype=np.int64) if x.ndim > 1 else _ONE)
+        nodes = np.ones_like(value, dtype=np.int64) if x.ndim > 1 else _ONE
+        return Allocation(within(x, limits), value, bound, price, nodes, limits.budget)
+    curves = points_of(law, weight, rate)
+    if curves is not None:
+        return maximise_points(*curves, limits, reward, tol, max(max_nodes, 1))
     if reward == "cascade" and form is None:  # a learned shape is one of a closed base, which has one stretch
         check_one_convex_stretch(law)
     whole = law.whole_arms(weight.shape[-1])
@@ -213,23 +191,59 @@ def _standard(
 ) -> Allocation:
     """Hand a problem whose arms are all continuous, or all integer, to its kernel."""
     if integer:
-        from headgate.kernels.integer import allocate_integer as kernel  # noqa: PLC0415  # as above
+        from headgate.kernels.integer import allocate_integer as kernel  # noqa: PLC0415  # machine code loads on first use
 
         limits = _useful(limits.whole(), form, rate)
     else:
-        from headgate.kernels.allocate import allocate as kernel  # noqa: PLC0415  # as above
+        from headgate.kernels.allocate import allocate as kernel  # noqa: PLC0415  # machine code loads on first use
     cascade = float(reward == "cascade")
-    with np.errstate(all="ignore"):  # as above
-        x, value, bound, price, nodes = kernel(
-            form.base, form.a, form.b, form.shift, form.cap, form.table, weight, rate,
-            limits.lower, limits.upper, limits.budget, cascade, tol, max_nodes,
-        )  # fmt: skip
+    arguments = (
+        form.base, form.a, form.b, form.shift, form.cap, form.table, weight, rate,
+        limits.lower, limits.upper, limits.budget, cascade, tol, max_nodes,
+    )  # fmt: skip
+    with np.errstate(all="ignore"):  # the kernels count on infinities, and handle them
+        x, value, bound, price, nodes = kernel(*arguments)
+        if not integer and max_nodes > 1:
+            x, value, bound, price, nodes = _branched(arguments, (x, value, bound, price, nodes), cascade, tol)
     if cascade:
         value, bound, price = -np.expm1(-value), -np.expm1(-bound), price * np.exp(-value)
     if form.error.any():  # a tabulated law may be off by so much, and no reward is steeper than 1 in w G
-        doubt = np.sum(form.error * weight, axis=-1)
+        doubt = np.sum(np.where(_begins(form, rate, limits), form.error * weight, 0.0), axis=-1)
         value, bound = np.maximum(value - doubt, 0.0), bound + doubt
-    return Allocation(x, value, bound, price, nodes)
+    return Allocation(within(x, limits), value, bound, price, nodes, limits.budget, reward)
+
+
+def _begins(form: Standard, rate: Floats, limits: Limits) -> NDArray[np.bool_]:
+    """Whether the budget takes an arm to where the support of its law begins: before, its curve is 0 for certain."""
+    first = form.table[np.where(form.base == Base.TABLE, form.a, 0.0).astype(int), 0, 0]
+    spare = np.asarray(limits.budget - limits.lower.sum(axis=-1))[..., None]
+    with np.errstate(divide="ignore"):
+        reach = np.log(rate * np.minimum(limits.upper, limits.lower + spare))
+    return np.asarray((reach > first) | (first <= -TABLE_REACH))
+
+
+def _branched(arguments: tuple[Any, ...], answer: tuple[Any, ...], cascade: float, tol: float) -> tuple[Any, ...]:
+    """Go on with branch and bound where the concave hulls leave a gap."""
+    _, value, bound, _, _ = answer
+    missing, reward = (np.exp(-value) - np.exp(-bound), -np.expm1(-bound)) if cascade else (bound - value, bound)
+    wide = missing > tol * reward
+    if not np.any(wide):
+        return answer
+    from headgate.kernels.branch import branch  # noqa: PLC0415  # machine code loads on first use
+
+    if np.all(wide):
+        return tuple(branch(*arguments))
+    rows = np.nonzero(wide)
+    batch = wide.shape
+    chosen = []
+    for position, argument in enumerate(arguments):
+        array, core = np.asarray(argument), _CORE_AXES[position]
+        if array.ndim > core and position != _TABLE_POSITION:
+            array = np.broadcast_to(array, (*batch, *array.shape[array.ndim - core :]))[rows]
+        chosen.append(array)
+    for part, better in zip(answer, branch(*chosen), strict=True):
+        part[rows] = better
+    return answer
 
 
 def _useful(limits: Limits, form: Standard, rate: Floats) -> Limits:
@@ -282,7 +296,9 @@ def _mixed(
     for who, solved in zip((whole, ~whole), parts, strict=True):
         x[..., who] = np.take_along_axis(solved.x, best[..., None], axis=0)[0]
     price = at_best(parts[1].price) * ((1.0 - at_best(parts[0].value)) if reward == "cascade" else 1.0)
-    return Allocation(x, at_best(value), np.max(bound, axis=0), price, np.sum(parts[1].nodes, axis=0))
+    nodes = np.sum(parts[1].nodes, axis=0)
+    x = within(x, limits, ~whole)
+    return Allocation(x, at_best(value), np.max(bound, axis=0), price, nodes, limits.budget, reward)
 
 
 def _either(first: Floats, second: Floats) -> Floats:

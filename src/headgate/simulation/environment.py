@@ -185,12 +185,17 @@ def row_of(problem: Problem, run: int) -> Problem:
     if len(problem.batch) != 1:
         raise ShapeError(f"a batch of problems must have one axis of runs, got {problem.batch}")
     row = run % problem.batch[0]
-    return Problem(problem.law, problem.activation[row], problem.rate[row], problem.names, units=problem.units)
+    value = problem.value[row]
+    return Problem(
+        problem.law, problem.activation[row], problem.rate[row], problem.names, value=value, units=problem.units
+    )  # fmt: skip
 
 
 def described(problem: Problem) -> dict[str, Any]:
     """Return a problem as plain data; of very many numbers their digest."""
     numbers = {"activation": problem.activation, "rate": problem.rate}
+    if np.any(problem.value != 1.0):
+        numbers["value"] = problem.value
     plain = {key: v.tolist() if v.size <= _PRINTED else digest(v) for key, v in numbers.items()}
     return {"law": problem.law.to_dict(), **plain}
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headgate.errors import AllocationError
 from headgate.feedback import Feedback
@@ -53,8 +52,8 @@ def _same_law(plan: Plan, runs: range) -> Iterator[tuple[range, Problem]]:
     for end in range(1, len(runs) + 1):
         if end == len(runs) or problems[end].law != problems[start].law or problems[end].arms != problems[start].arms:
             group = problems[start:end]
-            p, rate = np.stack([g.activation for g in group]), np.stack([g.rate for g in group])
-            yield runs[start:end], Problem(group[0].law, p, rate)
+            p, rate, value = (np.stack([getattr(g, name) for g in group]) for name in ("activation", "rate", "value"))
+            yield runs[start:end], Problem(group[0].law, p, rate, value=value)
             start = end
 
 
@@ -83,7 +82,12 @@ def _play_batch(plan: Plan, name: str, runs: range, problem: Problem, tick: Call
 
 def problem_of_row(problem: Problem, row: int) -> Problem:
     """Return the problem of one run of a batch."""
-    return Problem(problem.law, problem.activation[row], problem.rate[row])
+    return Problem(problem.law, problem.activation[row], problem.rate[row], value=problem.value[row])
+
+
+def worth_of(problem: Problem) -> Floats | float:
+    """What a success of each arm is worth; 1 if it is so for all, which every policy understands."""
+    return problem.value if np.any(problem.value != 1.0) else 1.0
 
 
 class _Knowing:
@@ -94,16 +98,16 @@ class _Knowing:
             problem, plan.seed, runs, plan.budgets.largest, plan.rounds, plan.reward
         )
         self.state = self.policy.start()
-        self.constant = plan.budgets.constant
+        self.constant, self.value = plan.budgets.constant, worth_of(problem)
 
     def play(self, reach: Floats, budgets: Floats) -> Floats:
         """Return what was played in each round of a block: (rounds, runs, K)."""
         played = np.empty_like(reach)
         policy, state = self.policy, self.state
-        ask = policy.ask(float(budgets[0, 0]))
+        ask = policy.ask(float(budgets[0, 0]), value=self.value)
         for t in range(len(reach)):
             if not self.constant:
-                ask = policy.ask(budgets[t])
+                ask = policy.ask(budgets[t], value=self.value)
             x, state = policy.decide(state, ask)
             played[t] = x
             state = policy.absorb(state, x, _answer(reach[t], x))
@@ -124,12 +128,13 @@ class _Pouring:
             for row, run in enumerate(runs)
         ]  # fmt: skip
         self.states = [policy.start() for policy in self.policies]
+        self.values = [worth_of(problem_of_row(problem, row)) for row in range(len(runs))]
 
     def play(self, reach: Floats, budgets: Floats) -> Floats:
         """Return what was played in each round of a block: (rounds, runs, K)."""
         played = np.empty_like(reach)
         for row, (policy, state) in enumerate(zip(self.policies, self.states, strict=True)):
-            ask = policy.ask(policy.max_budget)
+            ask = policy.ask(policy.max_budget, value=self.values[row])
             for t in range(len(reach)):
                 portions, state = policy.decide_pour(state, ask, self.step)  # noqa: PLW2901  # the next state
                 x = _poured(portions, policy.arms, budgets[t, row])
@@ -162,6 +167,7 @@ class _Score:
 
     def __init__(self, plan: Plan, problem: Problem) -> None:
         self.problem, self.cascade = problem, plan.reward == "cascade"
+        self.valued = bool(np.any(problem.value != 1.0))
         self.reward = plan.reward
         self.best: Floats | None = None
         if plan.budgets.constant and plan.budgets.amounts is not None:
@@ -175,11 +181,13 @@ class _Score:
             success = self.problem.activation * self.problem.law.cdf(x, self.problem.rate)
             if self.cascade:
                 return np.asarray(-np.expm1(np.sum(np.log1p(-success), axis=-1)))
-        return np.asarray(np.sum(success, axis=-1))
+        return np.asarray(np.sum(self.problem.value * success, axis=-1))
 
-    def _got(self, x: Floats, reach: Floats) -> NDArray[np.int64]:
+    def _got(self, x: Floats, reach: Floats) -> Floats:
         won = reach <= x
-        return np.asarray(np.any(won, axis=-1) if self.cascade else np.count_nonzero(won, axis=-1), dtype=np.int64)
+        if self.valued:
+            return np.asarray(np.sum(self.problem.value * won, axis=-1))
+        return np.asarray(np.any(won, axis=-1) if self.cascade else np.count_nonzero(won, axis=-1), dtype=np.float64)
 
     def _optima(self, budgets: Floats) -> Floats:
         """The optimum of each round, solved once for each budget there is."""
