@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Lomax,
         Maxwell,
         Nakagami,
+        OneOf,
         Rayleigh,
         Weibull,
         from_scipy,
@@ -71,8 +72,8 @@ _HOMES = {
     "estimators": "Estimate",
     "evidence": "Evidence",
     "feedback": "Feedback",
-    "laws": "Beta DiscreteWeibull Exponential Gamma HalfNormal LogLogistic LogNormal Lomax Maxwell Nakagami Rayleigh "
-    "Weibull from_scipy",
+    "laws": "Beta DiscreteWeibull Exponential Gamma HalfNormal LogLogistic LogNormal Lomax Maxwell Nakagami OneOf "
+    "Rayleigh Weibull from_scipy",
     "oracle": "Allocation",
     "oracle.curves": "solve_curves",
     "oracle.solve": "solve",
@@ -129,6 +130,7 @@ __all__ = [
     "Lomax",
     "Maxwell",
     "Nakagami",
+    "OneOf",
     "Oracle",
     "Policy",
     "Problem",

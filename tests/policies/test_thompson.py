@@ -1,4 +1,4 @@
-"""Thompson: its posterior against an exact one on a grid, its draws, its prior, and that it learns."""
+"""Thompson: its noise, its pooled prior, its shapes, and that it learns; tests/kernels has its posterior."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 import headgate as hg
+from headgate.kernels.columns import ACTIVATION, DUE, MEAN, RATE, VARIANCE
 from headgate.laws import Floats, Law
 from headgate.policies.thompson import Thompson
 
@@ -30,15 +31,6 @@ def played(law: Law, policy: Thompson, rounds: int, seed: int) -> tuple[Floats, 
     return np.array(allocations), np.array(thresholds), np.array(successes), problem
 
 
-def log_posterior(law: Law, theta: Floats, prior: Floats, x: Floats, threshold: Floats, success: np.ndarray) -> Floats:
-    """The exact log posterior of one arm from its raw history, for theta of shape (..., 2)."""
-    rate, p = np.exp(theta[..., 0, None]), special.expit(theta[..., 1, None])
-    failed = np.log1p(-p * law.cdf(x[~success], rate))
-    won = np.log(p) + law.log_pdf(threshold[success], rate)
-    penalty = np.sum((theta - prior[0]) ** 2 / prior[1], axis=-1) / 2.0
-    return np.asarray(failed.sum(axis=-1) + won.sum(axis=-1) - penalty)
-
-
 def settle(policy: Thompson) -> None:
     """Let the Newton steps arrive: rounds without news."""
     for _ in range(200):
@@ -51,52 +43,16 @@ def draw_of(policy: Thompson, turn: int) -> Floats:
     return policy.draw(policy.state)
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-def test_it_follows_the_mode_of_the_exact_posterior(law: Law) -> None:
-    policy = Thompson(law, arms=3, max_budget=40.0, seed=1)
-    x, threshold, success, _ = played(law, policy, 150, seed=2)
-    settle(policy)
-    for arm in range(3):
-
-        def lost(theta: Floats, arm: int = arm) -> float:
-            return -float(log_posterior(law, theta, policy.state.prior, x[:, arm], threshold[:, arm], success[:, arm]))
-
-        found = optimize.minimize(lost, policy.state.memory[arm, :2], method="Nelder-Mead", tol=1e-8)
-        # The histogram's bins stand for their means: 1e-3 in a logarithm.
-        np.testing.assert_allclose(policy.state.memory[arm, :2], found.x, atol=2e-3)
-
-
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-def test_its_draws_are_the_exact_posterior_on_a_grid(law: Law) -> None:
-    policy = Thompson(law, arms=2, max_budget=40.0, seed=3, calm=np.inf)
-    x, threshold, success, _ = played(law, policy, 800, seed=4)
-    settle(policy)
-    draws = np.array([draw_of(policy, t)[0] for t in range(1000, 5000)])
-    mode, spread = policy.state.memory[0, :2], np.sqrt(policy.state.memory[0, 2:4])
-    axes = [mode[c] + spread[c] * np.linspace(-5.0, 5.0, 201) for c in range(2)]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    log_p = log_posterior(law, grid, policy.state.prior, x[:, 0], threshold[:, 0], success[:, 0])
-    mass = np.exp(log_p - log_p.max())
-    mass /= mass.sum()
-    mean = np.einsum("ij,ijc->c", mass, grid)
-    covariance = np.einsum("ij,ijc,ijd->cd", mass, grid - mean, grid - mean)
-    # 4,000 draws: standard error of a mean 1.6% of a deviation, of a variance 2.2%. What is left is that the
-    # posterior is not quite normal: its mean lies a third of a deviation from its mode.
-    deviation = np.sqrt(np.diag(covariance))
-    assert np.all(np.abs(draws.mean(axis=0) - mean) < 0.4 * deviation)
-    np.testing.assert_allclose(draws.std(axis=0), deviation, rtol=0.2)
-    assert np.corrcoef(draws.T)[0, 1] == pytest.approx(covariance[0, 1] / np.prod(deviation), abs=0.08)
-
-
 def test_noise_is_calmed_by_successes() -> None:
     loud, quiet = (Thompson(hg.Exponential(), arms=1, max_budget=40.0, seed=5, calm=calm) for calm in (np.inf, 10.0))
     for policy in (loud, quiet):
         played(hg.Exponential(), policy, 300, seed=6)
         settle(policy)
     seen = float(quiet.evidence.successes[0])
-    spread = [np.std([draw_of(policy, t)[0, 0] for t in range(500, 2500)]) for policy in (loud, quiet)]
-    # Two standard deviations from 2,000 draws each: their ratio has a standard error of 2.2%.
-    assert spread[1] / spread[0] == pytest.approx((1.0 + seen / 10.0) ** -0.5, rel=0.1)
+    spread = [np.std([np.log(draw_of(policy, t)[0, RATE]) for t in range(500, 2500)]) for policy in (loud, quiet)]
+    # One draw in ten is not calmed. Two standard deviations from 2,000 draws each: their ratio has an error of 4%.
+    calmed = np.sqrt(0.1 + 0.9 / (1.0 + seen / 10.0))
+    assert spread[1] / spread[0] == pytest.approx(calmed, rel=0.16)
 
 
 def test_an_unknown_arm_is_expected_to_be_like_the_others() -> None:
@@ -108,17 +64,20 @@ def test_an_unknown_arm_is_expected_to_be_like_the_others() -> None:
         policy.allocate(40.0)
         policy.observe(x, problem.play(x, rng))
     settle(policy)
-    rate, activation = np.exp(policy.state.memory[5, 0]), special.expit(policy.state.memory[5, 1])
+    rate, activation = (
+        np.log(2.0) / np.exp(policy.state.memory[5, MEAN]),
+        special.expit(policy.state.memory[5, MEAN + 1]),
+    )
     assert rate == pytest.approx(1.5, rel=0.5)  # it began at K / B = 0.15
     assert activation > 0.75  # and at 0.5
 
 
-def test_every_arm_is_refreshed_at_least_every_16_rounds() -> None:
+def test_every_arm_is_refreshed_at_least_every_32_rounds() -> None:
     policy = Thompson(hg.Exponential(), arms=40, max_budget=40.0, seed=9)
     played(hg.Exponential(), policy, 2000, seed=10)
     settle(policy)
-    due = policy.state.memory[:, 4]
-    assert np.all(due - (policy.round - 1) <= 16)
+    due = policy.state.memory[:, DUE]
+    assert np.all(due - (policy.round - 1) <= 32)
     assert len(np.unique(due)) > 8  # they take turns
 
 
@@ -126,20 +85,25 @@ def test_every_arm_is_refreshed_at_least_every_16_rounds() -> None:
     ("law", "truth"),
     [
         (hg.Weibull(shape="learn"), hg.Weibull(2.2)),
-        (hg.Gamma(shape="learn"), hg.Gamma(3.0)),
-        (hg.LogNormal(sigma="learn"), hg.LogNormal(0.5)),
+        (hg.Gamma(shape="learn"), hg.Gamma(12.0)),
+        (hg.Weibull(shape="learn"), hg.Weibull(9.0)),
+        (hg.Lomax(shape="learn"), hg.Lomax(0.3)),
+        (hg.Nakagami(shape="learn"), hg.Nakagami(4.0)),
+        (hg.LogNormal(sigma="learn"), hg.LogNormal(0.1)),
     ],
 )
 def test_a_shape_is_learned(law: Law, truth: Law) -> None:
     policy = Thompson(law, arms=3, max_budget=40.0, seed=11)
-    problem = hg.Problem(truth, activation=[0.9, 0.7, 0.5], rate=[0.2, 0.3, 0.4])
+    first, median, third = (float(truth.quantile(q, 1.0)) for q in (0.25, 0.5, 0.75))
+    problem = hg.Problem(truth, activation=[0.9, 0.7, 0.5], rate=[0.2 * median, 0.3 * median, 0.4 * median])
     rng = np.random.default_rng(12)
-    for _ in range(1500):
+    for _ in range(800):
         x = policy.allocate(40.0)
         policy.observe(x, problem.play(x, rng))
-    (shape,) = truth.shapes().values()
-    # About 700 successes an arm: the shape is known to some 5%, thrice that is allowed for the worst of three.
-    np.testing.assert_allclose(np.exp(policy.state.memory[:, 2]), shape, rtol=0.2)
+    # About 400 successes an arm: s is known to some 5%. Of a Lomax law this heavy many thresholds exceed the budget:
+    # its spread stays open, and only what is earned is asked of it.
+    if not isinstance(truth, hg.Lomax):
+        np.testing.assert_allclose(policy.state.memory[:, MEAN + 2], np.log(np.log(third / first)), atol=0.2)
     best = problem.solve(40.0)
     assert problem.expected_reward(policy.allocate(40.0)) > 0.97 * best.value
 
@@ -220,8 +184,9 @@ def test_rounds_draw_noise_of_their_own() -> None:
     policy = Thompson(hg.Exponential(), arms=4, max_budget=10.0, seed=1)
     first = policy.start()
     rounds = [policy.draw(replace(first.copy(), round=turn)) for turn in range(12)]
-    draws = np.stack(rounds)[..., 0] - first.memory[0, 0]
-    assert len(np.unique(draws.round(12))) == draws.size
+    for column in (RATE, ACTIVATION):
+        draws = np.stack(rounds)[..., column]
+        assert len(np.unique(draws.round(12))) == draws.size
 
 
 def test_the_prior_pools_means_and_variances() -> None:
@@ -229,8 +194,8 @@ def test_the_prior_pools_means_and_variances() -> None:
     policy = Thompson(hg.Exponential(), arms=4, max_budget=40.0, seed=1)
     played(hg.Exponential(), policy, 60, seed=2)
     policy.allocate(40.0)
-    theta, own = policy.state.memory[:, :2], policy.state.memory[:, 2:4]
-    m0, v0 = np.array([np.log(4 / 40.0), 0.0]), np.array([1.0, 3.0])
+    theta, own = (policy.state.memory[:, c : c + 3] for c in (MEAN, VARIANCE))
+    m0, v0 = np.array([np.log(10.0 * np.log(2.0)), 0.0, np.log(1.2)]), np.array([1.0, 3.0, 0.5])
     mean = (2.0 * m0 + theta.sum(axis=0)) / (4 + 2)
     variance = (3.0 * v0 + np.sum((theta - mean) ** 2 + 0.5 * own, axis=0)) / (4 + 3)
     np.testing.assert_allclose(policy.state.prior, [mean, variance], rtol=1e-12)

@@ -142,7 +142,7 @@ def _quiz(law: Callable[[hg.Problem], hg.laws.Law], at_most: float) -> Callable[
 
 
 benchmark("regret: Thompson, EdNet replayed, shapes known")(_quiz(lambda quiz: quiz.law, 125.0))
-benchmark("regret: Thompson, EdNet replayed, shapes learned")(_quiz(lambda _: hg.Weibull(shape="learn"), 180.0))
+benchmark("regret: Thompson, EdNet replayed, shapes learned")(_quiz(lambda _: hg.Weibull(shape="learn"), 45.0))
 
 
 @benchmark("regret: discount 0.995 in a drifting world")

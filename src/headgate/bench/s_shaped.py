@@ -84,7 +84,8 @@ def steep() -> AtMost:
 
 def _heap(weight: Floats, rate: Floats, shape: float, budget: int) -> float:
     """Whole units by a heap, as one writes it in Python."""
-    w, r = weight.tolist(), rate.tolist()
+    w: list[float] = weight.tolist()
+    r: list[float] = rate.tolist()
 
     def gain(arm: int, n: int) -> float:
         return w[arm] * (math.exp(-((r[arm] * n) ** shape)) - math.exp(-((r[arm] * (n + 1)) ** shape)))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from headgate.laws import Floats
+from headgate import checks
+from headgate.errors import UnsupportedError
+from headgate.estimators.success import Success, success
+from headgate.evidence import Evidence
+from headgate.laws import Floats, Law
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +35,20 @@ class Estimate:
     shape: Floats | None = None
     """Each arm's shape, for a law whose shape is learned."""
     shape_interval: Floats | None = None
+    law: dict[str, Floats] = field(default_factory=dict)
+    """How probable each candidate law is for an arm, (...,), where the law is learned."""
+    source: tuple[Law, Evidence, float] | None = None
+    """Law, evidence and level that `success` needs."""
+
+    def success(self, x: ArrayLike) -> Success:
+        """Return the chance that each arm succeeds with x, one number or (..., K), with a likelihood-ratio interval.
+
+        Its coverage is near the level on ridges too, where intervals of activation and rate say little.
+        """
+        if self.source is None:
+            raise UnsupportedError("this estimate was made without evidence: it knows no chance of success")
+        law, evidence, level = self.source
+        return success(law, evidence, checks.numbers("x", x), level)
 
     def describe(self) -> list[str]:
         """Say of each arm what is known: "known", "only activation * rate" or "not yet"; a batch row after row."""

@@ -94,6 +94,7 @@ def likelihood(
         rate_interval=np.exp(np.stack([low[..., 0], high[..., 0]], axis=-1)),
         identified=known,
         product_identified=known | (seen & (product < _KNOWN**2)),
+        source=(law, evidence.copy(), level),
         shape=None if shapes is None else np.exp(shapes.log_shape),
         shape_interval=None if shapes is None else np.exp(_around(shapes.log_shape, z * np.sqrt(shapes.variance))),
     )

@@ -17,7 +17,7 @@ _TO_UNIT = 2.0**-53
 
 
 @njit
-def _uniform(key, n):
+def uniform(key, n):
     """Draw n of the stream, ~ U(0, 1), never 0 or 1."""
     z = key + (n + types.uint64(1)) * _STRIDE
     z = (z ^ (z >> types.uint64(30))) * _MIX1
@@ -30,4 +30,4 @@ def _uniform(key, n):
 def normals(key, first, like, out):
     """Fill `out`, as long as `like`, with draws first, first + 1, ... of the stream, ~ N(0, 1)."""
     for i in range(like.size):
-        out[i] = ndtri(_uniform(key, first + types.uint64(i)))
+        out[i] = ndtri(uniform(key, first + types.uint64(i)))

@@ -12,10 +12,11 @@ from headgate.laws.burr import LogLogistic, Lomax
 from headgate.laws.discrete import DiscreteWeibull
 from headgate.laws.gamma import Exponential, Gamma, HalfNormal, Maxwell, Nakagami, Rayleigh, Weibull
 from headgate.laws.lognormal import LogNormal
+from headgate.laws.one_of import AUTO, OneOf
 from headgate.laws.per_arm import PerArm, as_law, simplest
 from headgate.laws.points import Points
 from headgate.laws.scale import ScaleLaw
-from headgate.laws.shape import EndPoint, Floats, Shape
+from headgate.laws.shape import LEARN, EndPoint, Floats, Shape
 from headgate.laws.wrapped import FromScipy, from_scipy
 from headgate.registry import Registry
 
@@ -36,6 +37,12 @@ def from_dict(data: Mapping[str, Any] | str) -> Law:
         raise ParameterError(f"a law must be a name or a table with a name, got {data!r}")
     data = {"name": data} if isinstance(data, str) else dict(data)
     name = data.pop("name", None)
+    if name == AUTO:
+        return automatic()
+    if name == OneOf.name:
+        if set(data) != {"laws"} or not isinstance(data["laws"], list | tuple):
+            raise ParameterError(f"law 'one-of' takes 'laws', a list of candidates, got {data!r}")
+        return OneOf(tuple(from_dict(law) for law in data["laws"]))
     if name == PerArm.name:
         if set(data) != {"laws"} or not isinstance(data["laws"], list | tuple):
             raise ParameterError(f"law 'per-arm' takes 'laws', a list of one per arm, got {data!r}")
@@ -47,7 +54,14 @@ def from_dict(data: Mapping[str, Any] | str) -> Law:
         raise ParameterError(f"law {name!r} does not take {', '.join(data) or 'nothing'}: {cause}") from cause
 
 
+def automatic() -> OneOf:
+    """Return what `law="auto"` stands for: every registered law that has a shape to learn and counts in no units."""
+    open_laws = (law for law in LAWS.values() if law.free is not None and law.free.learnable and not law.integer)
+    return OneOf(tuple(law(**{law.free.name: LEARN}) for law in open_laws if law.free is not None))
+
+
 __all__ = [
+    "AUTO",
     "LAWS",
     "Beta",
     "DiscreteWeibull",
@@ -63,6 +77,7 @@ __all__ = [
     "Lomax",
     "Maxwell",
     "Nakagami",
+    "OneOf",
     "PerArm",
     "Points",
     "RateRange",
@@ -71,6 +86,7 @@ __all__ = [
     "Shape",
     "Weibull",
     "as_law",
+    "automatic",
     "from_dict",
     "from_scipy",
     "simplest",

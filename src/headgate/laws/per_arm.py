@@ -115,13 +115,17 @@ class PerArm(Law):
         return Standard.stack([(law.standard(), who) for law, who in self._members], len(self.laws))
 
 
-def as_law(law: Law | Sequence[Law]) -> Law:
-    """Return one law: as it is, or a sequence of one per arm joined."""
+def as_law(law: Law | Sequence[Law] | str) -> Law:
+    """Return one law: as it is, a sequence of one per arm joined, or the candidates that "auto" stands for."""
     if isinstance(law, Law):
         return law
     value: object = law  # whatever the caller gave
+    if value == "auto":
+        from headgate.laws import automatic  # noqa: PLC0415  # it asks the registry, which holds this class
+
+        return automatic()
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ParameterError(f"law must be a law or a sequence of one per arm, got {value!r}")
+        raise ParameterError(f'law must be a law, a sequence of one per arm, or "auto", got {value!r}')
     return PerArm(tuple(value))
 
 

@@ -47,9 +47,9 @@ class Policy(Configuration, ABC, kw_only=False):
 
     Parameters
     ----------
-    law : Law, or a sequence of one per arm
+    law : Law, a sequence of one per arm, or "auto"
         The law of the thresholds. It says which arms count in whole units; policies that believe in no curves use it
-        for `estimate` alone.
+        for `estimate` alone. "auto", for policies that learn the law too, is every law with a shape to learn.
     arms : int
         The number of arms K, at least 1.
     max_budget : float
@@ -70,7 +70,7 @@ class Policy(Configuration, ABC, kw_only=False):
     #: Feedback changes evidence alone, by adding to it: it may come in any order, through any number of learners.
     additive: ClassVar[bool] = False
 
-    law: Law | Sequence[Law]
+    law: Law | Sequence[Law] | Literal["auto"]
     arms: int
     max_budget: float
     _: KW_ONLY
@@ -318,7 +318,7 @@ class Policy(Configuration, ABC, kw_only=False):
     ) -> Estimate:
         """Return what has been learned of each arm, with intervals; see `headgate.estimators.likelihood`."""
         with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-            return likelihood(self.law, self.evidence, level=level, interval=interval)
+            return likelihood(self.laws, self.evidence, level=level, interval=interval)
 
     def to_json(self) -> str:
         """Write configuration and state; `headgate.load_policy` continues from it exactly."""

@@ -2,63 +2,94 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from headgate import checks
+from headgate.estimators import Estimate, likelihood
 from headgate.evidence import Evidence
-from headgate.laws import Floats
-from headgate.laws.learned import OpenForm, open_form
-from headgate.laws.standard import Standard
-from headgate.oracle import standard_form
+from headgate.kernels.columns import (
+    ACTIVATION,
+    BELIEF,
+    COV_LL,
+    COV_SS,
+    DRAW,
+    DRAWN_A,
+    DRAWN_B,
+    DRAWN_SHIFT,
+    LAW,
+    MEAN,
+    MEAN_L,
+    MEAN_S,
+    MEMORY,
+    RATE,
+    VARIANCE,
+)  # fmt: skip
+from headgate.laws import Floats, Law, OneOf
 from headgate.oracle.cascade import check_one_convex_stretch
 from headgate.policies.ask import Ask
 from headgate.policies.base import Portions
+from headgate.policies.candidates import Candidates, candidates
 from headgate.policies.model import Curves, ModelPolicy
 from headgate.policies.state import State
 
-# Variances of log rate and logit activation before anything is seen: a factor of e either way, and almost any p.
-_SPREAD = (1.0, 3.0)
+# Before anything is seen: of l = log median, logit p and s = log log(q75 / q25), the last two means and all variances.
+_LOGIT, _SPREAD = 0.0, np.log(1.2)
+_VARIANCES = (1.0, 3.0, 0.5)
 # How many arms the hyperprior's means and variances are worth.
 _POOLING = np.array([2.0, 3.0])
 
 
 @dataclass(slots=True, eq=False)
 class ThompsonState(State):
-    """What the posterior carries from round to round; d is 2, or 3 if a shape is learned."""
+    """What the posterior carries from round to round; see `headgate.kernels.posterior`."""
 
     memory: Floats
-    """Of each arm theta_hat (d), its variances (d), the round it is due for a refresh, its successes then, and a root
-    of its covariance (d^2): (..., K, 2 d + 2 + d^2)."""
+    """Of each arm when it is due for a refresh, its successes then, means and variances of (l, logit p, s), and what it
+    is drawn from: (..., K, 76)."""
+    beliefs: Floats
+    """Of each arm and law mean and covariance of (l, s) and the log marginal likelihood: (..., K, M, 6)."""
     prior: Floats
-    """Means and variances of theta over the arms: (..., 2, d)."""
+    """Means and variances of (l, logit p, s) over the arms: (..., 2, 3)."""
+    shares: Floats
+    """What share of arms follows each law: (..., M)."""
     idle: NDArray[np.bool_]
     """Arms that the last round left without anything, though there was something to give and they could have it."""
+
+    def from_dict(self, data: Mapping[str, Any]) -> Self:
+        """Read; what another release kept of its posterior is left out, and found again from the evidence."""
+        if "beliefs" not in data:
+            data = State.to_dict(self) | {name: data[name] for name in ("evidence", "round", "idle")}
+        return State.from_dict(self, data)
 
 
 @final
 class Thompson(ModelPolicy):
     """Draw each arm's curve from its posterior, and give the allocation that is best for the draw.
 
-    theta = (log rate, logit activation) of an arm has the likelihood of the mixture cure model: a success with
-    threshold X counts log p + log g(X, rate), a failure at x counts log(1 - p G(x, rate)). The posterior is taken as
-    normal around its mode, theta ~ N(theta_hat, I^-1) with the observed curvature I (Laplace), which a Newton step
-    follows as evidence comes in. The prior is normal too and pooled: its means and variances are re-estimated every
-    round from all arms (empirical Bayes), so that a new arm is expected to be like the others. There is no initial
-    phase and no horizon, and every arm learns from every round. A shape given as "learn" is a third coordinate.
+    An arm is (l, s, t): log median and spread of its thresholds, s = log log(q75 / q25), and t = logit p. Its
+    likelihood is that of the mixture cure model: a success with threshold X counts log p + log g(X), a failure at x
+    counts log(1 - p G(x)). The posterior of the curve is taken with p integrated out, on a line of knots where the
+    shape is known, by a population of curves where it is learned or where the law itself is (law="auto", or a `OneOf`):
+    a law counts by its marginal likelihood. Then p is drawn given the curve. So ridges, on which p and the rate trade,
+    are drawn as they are (docs/posterior.md).
+
+    The prior is normal and pooled: its means and variances are re-estimated every round from all arms (empirical
+    Bayes), so that a new arm is expected to be like the others. There is no initial phase and no horizon, and every arm
+    learns from every round.
 
     Thompson (1933); for allocation with censored feedback, ours: the paper has no such policy.
 
     Parameters
     ----------
     calm : float > 0, default 5
-        The noise of an arm with n successes is multiplied by (1 + n / calm)^(-1/2); of an arm that got nothing in the
-        last round, by (1 + n / 5 calm)^(-1/2). Infinity never calms.
+        The noise of an arm with n successes is multiplied by (1 + n / calm)^(-1/2), but for one draw in ten; of an arm
+        that got nothing in the last round, by (1 + n / 5 calm)^(-1/2). Infinity never calms.
     """
 
     name = "thompson"
@@ -70,42 +101,37 @@ class Thompson(ModelPolicy):
         """Check."""
         super().__post_init__()
         vars(self).update(calm=float(checks.numbers("calm", self.calm, open_least=True, infinite=True)))
-        vars(self).update(_form=self._form)  # raises here, if the law has none
+        vars(self).update(_candidates=self._candidates)  # raises here, if a law has no standard form
         if self.reward == "cascade":
-            check_one_convex_stretch(self.laws)
+            for law in self._possible:
+                check_one_convex_stretch(law)
 
     @cached_property
-    def _open(self) -> OpenForm | None:
-        """The law as a function of its shapes, if some are to be learned."""
-        return open_form(self.laws, self.arms)
+    def _possible(self) -> tuple[Law, ...]:
+        return self.laws.laws if isinstance(self.laws, OneOf) else (self.laws,)
 
     @cached_property
-    def _form(self) -> Standard:
-        return standard_form(self.laws, self.arms) if self._open is None else self._open.origin
-
-    @cached_property
-    def _powers(self) -> tuple[Floats, Floats]:
-        """How an arm's form depends on the third coordinate, (K, 4), and how far that may go, (K, 2)."""
-        if self._open is None:
-            return np.zeros((self.arms, 4)), np.zeros((self.arms, 2))
-        return self._open.powers, self._open.limits
+    def _candidates(self) -> Candidates:
+        return candidates(self._possible, self.arms)
 
     @cached_property
     def _hyperprior(self) -> Floats:
-        """Means and variances of theta before anything is seen: (2, d)."""
-        means, variances = [np.log(self.arms / self.max_budget), 0.0], [*_SPREAD]
-        if self._open is not None:  # the third coordinate is that of the shapes
-            means, variances = [*means, self._open.mean], [*variances, self._open.variance]
-        return np.array([means, variances])
+        """Means and variances of (l, logit p, s) before anything is seen: (2, 3)."""
+        median = np.log(self.max_budget / self.arms) + np.log(np.log(2.0))  # an exponential law of mean B / K
+        return np.array([(median, _LOGIT, _SPREAD), _VARIANCES])
 
     def start(self, evidence: Evidence | None = None) -> ThompsonState:
-        """Return the state before the first round: every arm at the hyperprior's mean."""
-        size = self._hyperprior.shape[1]
-        memory = np.zeros((*self.batch, self.arms, 2 * size + 2 + size * size))
-        memory[..., :size] = self._hyperprior[0]
-        prior = np.tile(self._hyperprior, (*self.batch, 1, 1))
-        idle = np.zeros((*self.batch, self.arms), dtype=np.bool_)
-        return ThompsonState(self.evidence_or_none(evidence), 0, memory, prior, idle)
+        """Return the state before the first round: every arm at the hyperprior."""
+        batch, mean, variance = self.batch, self._hyperprior[0], self._hyperprior[1]
+        laws = len(self._candidates.columns)
+        memory, beliefs = np.zeros((*batch, self.arms, MEMORY)), np.zeros((*batch, self.arms, laws, BELIEF))
+        memory[..., MEAN : MEAN + 3], memory[..., VARIANCE : VARIANCE + 3] = mean, variance
+        beliefs[..., MEAN_L], beliefs[..., MEAN_S] = mean[0], mean[2]
+        beliefs[..., COV_LL], beliefs[..., COV_SS] = variance[0], variance[2]
+        return ThompsonState(
+            self.evidence_or_none(evidence), 0, memory, beliefs, np.tile(self._hyperprior, (*batch, 1, 1)),
+            np.full((*batch, laws), 1.0 / laws), np.zeros((*batch, self.arms), dtype=np.bool_),
+        )  # fmt: skip
 
     def split(self, state: ThompsonState, ask: Ask) -> Floats:
         """Return the best allocation for a draw, and remember whom it left out."""
@@ -130,21 +156,39 @@ class Thompson(ModelPolicy):
         state.idle = np.where(able, x <= 0.0, state.idle)
 
     def curves(self, state: ThompsonState) -> Curves:
-        """Return the curves of a draw: p = expit(theta_2), rate = exp(theta_1), and the shape at theta_3."""
-        draw = self.draw(state)  # theta ~ N(theta_hat, calmed I^-1)
-        form = self._form if self._open is None else self._open.curve_at(draw[..., 2])
-        return Curves(special.expit(draw[..., 1]), np.exp(draw[..., 0]), form)
+        """Return the curves of a draw."""
+        draw, laws = self.draw(state), self._candidates
+        if laws.known:
+            return Curves(draw[..., ACTIVATION], draw[..., RATE], laws.form)
+        form = laws.drawn(
+            draw[..., LAW].astype(np.int64), draw[..., DRAWN_A], draw[..., DRAWN_B], draw[..., DRAWN_SHIFT]
+        )
+        return Curves(draw[..., ACTIVATION], draw[..., RATE], form)
 
     def draw(self, state: ThompsonState) -> Floats:
-        """Draw every arm's theta from its posterior, (..., K, d), which goes on to the next round."""
+        """Draw every arm, (..., K, 6): law, a, b and shift of its standard form, rate, activation."""
         from headgate.kernels.posterior import sample  # noqa: PLC0415  # machine code loads on first use
 
-        form, size = self._form, self._hyperprior.shape[1]
-        noise = self.normals(state, size * self.arms).reshape(*self.batch, self.arms, size)  # ~ N(0, 1)
-        theta: Floats
-        state.memory, theta, state.prior = sample(
-            form.base, form.a, form.b, form.shift, form.cap, form.table, self.whole,
-            state.evidence.bins, state.evidence.edges, state.memory, state.prior,
-            self._hyperprior, _POOLING, *self._powers, self.calm, state.round, state.idle, noise,
+        laws = self._candidates
+        draw: Floats
+        state.memory, state.beliefs, state.prior, state.shares, draw = sample(
+            laws.columns, laws.maps, laws.table, state.evidence.bins, state.evidence.edges, self._hyperprior, _POOLING,
+            self.calm, state.round, state.idle, self._keys[0], state.memory, state.beliefs, state.prior, state.shares,
+            np.empty(DRAW),
         )  # fmt: skip
-        return theta
+        return draw
+
+    def estimate(
+        self, level: float = 0.9, interval: Literal["fisher", "likelihood-ratio"] = "likelihood-ratio"
+    ) -> Estimate:
+        """Return what has been learned of each arm; where the law is learned, under the most probable one.
+
+        `.law` then says how probable each is.
+        """
+        if not isinstance(self.laws, OneOf):
+            return super().estimate(level, interval)
+        shares = self.state.shares
+        likely = int(np.argmax(np.mean(shares, axis=tuple(range(shares.ndim - 1)))))
+        with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
+            found = likelihood(self.laws.laws[likely], self.evidence, level=level, interval=interval)
+        return replace(found, law={law.name: shares[..., m] for m, law in enumerate(self.laws.laws)})

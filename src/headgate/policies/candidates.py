@@ -1,0 +1,135 @@
+"""The laws that a posterior weighs, as its kernel wants them: standard forms, and maps from spread to shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from headgate.kernels.columns import CANDIDATE, CAP, MAP, MEDIAN, POWER_A, POWER_ROW, WHOLE
+from headgate.laws import Floats, Law
+from headgate.laws.learned import OpenForm, open_form
+from headgate.laws.standard import Base, Standard
+from headgate.oracle import standard_form
+
+_GRID = 129  # points of a map
+_FINE = 1025  # shapes from which it is interpolated
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """M laws for K arms."""
+
+    columns: Floats
+    """(M, K, 12), see `headgate.kernels.columns`."""
+    maps: Floats
+    """(rows, 3, 129): at evenly spaced s the shape's coordinate and log median; the first s and the step."""
+    base: NDArray[np.int64]
+    """(M, K)."""
+    table: Floats
+    bends: Floats
+    """Where the curve of each row of the table bends."""
+    form: Standard
+    """Of the first law, at some shape."""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is one law and its shape is known."""
+        return len(self.columns) == 1 and bool(np.all(self.columns[0, :, MAP] < 0.0))
+
+    def drawn(self, law: NDArray[np.int64], a: Floats, b: Floats, shift: Floats) -> Standard:
+        """Return the standard form of a draw, each (..., K); of a table the nearest row, whose curve is the law's."""
+        arms = np.arange(self.base.shape[1])
+        base = self.base[law, arms]
+        if len(self.bends):
+            tabulated = (base == Base.TABLE) & (self.columns[law, arms, POWER_ROW] > 0.0)
+            a = np.where(tabulated, np.rint(a), a)
+            b = np.where(tabulated, self.bends[np.where(tabulated, a, 0.0).astype(np.int64)], b)
+        form = self.form
+        return Standard(base, a, b, shift, self.columns[law, arms, CAP], self.table, form.error)
+
+
+def candidates(laws: Sequence[Law], arms: int) -> Candidates:
+    """Prepare laws, each of which may be one law per arm, for K arms."""
+    columns = np.zeros((len(laws), arms, CANDIDATE))
+    maps: list[Floats] = []
+    tables: list[Floats] = []
+    bends: list[Floats] = []
+    forms: list[Standard] = []
+    for m, law in enumerate(laws):
+        opened = open_form(law, arms)
+        form = standard_form(law, arms) if opened is None else opened.origin
+        rows = sum(len(table) for table in tables)
+        offset = np.where(form.base == Base.TABLE, rows, 0.0)
+        if np.any(form.base == Base.TABLE):
+            tables.append(form.table)
+            bends.append(np.zeros(len(form.table)) if opened is None else opened.bends)
+        for column, values in enumerate((form.base, form.a + offset, form.b, form.shift, form.cap)):
+            columns[m, :, column] = values
+        columns[m, :, MAP], columns[m, :, WHOLE] = -1.0, law.whole_arms(arms)
+        columns[m, :, MEDIAN] = _log_quantile(form, 0.5)
+        if opened is not None:
+            columns[m, :, POWER_A : POWER_ROW + 1] = opened.powers
+            for member, who in law.members():
+                if member.is_open:
+                    columns[m, who, MAP] = len(maps)
+                    first = int(np.arange(arms)[who][0])
+                    maps.append(_map(member, opened, first))
+        forms.append(form)
+    return Candidates(
+        columns,
+        np.array(maps) if maps else np.zeros((1, 3, 2)),
+        columns[..., 0].astype(np.int64),
+        np.concatenate(tables) if tables else forms[0].table,
+        np.concatenate(bends) if tables else np.zeros(0),
+        forms[0],
+    )
+
+
+def _log_quantile(form: Standard, q: float) -> Floats:
+    """Log of phi at the q-quantile at rate 1, by arm; rows of a table by interpolation of F0."""
+    with np.errstate(all="ignore"):
+        u = np.select(
+            [form.base == Base.GAMMA, form.base == Base.BURR, form.base == Base.NORMAL],
+            [
+                np.log(special.gammaincinv(form.a, q)) / form.b,
+                np.log(np.expm1(-np.log1p(-q) / form.a)) / form.b,
+                special.ndtri(q) / form.b,
+            ],
+            np.nan,
+        )
+    u = np.array(np.broadcast_to(u, np.broadcast_shapes(u.shape, np.shape(form.shift))))
+    for i in zip(*np.nonzero(np.broadcast_to(form.base, u.shape) == Base.TABLE), strict=True):
+        row, share = divmod(float(np.broadcast_to(form.a, u.shape)[i]), 1.0)
+        # A fraction is the mixture of two rows, each with F0 (1) at knots u (0) of its own.
+        first, last = form.table[int(row)], form.table[min(int(row) + 1, len(form.table) - 1)]
+        knots = np.union1d(first[0], last[0])
+        mixture = (1.0 - share) * np.interp(knots, first[0], first[1]) + share * np.interp(knots, last[0], last[1])
+        u[i] = np.interp(q, mixture, knots)
+    return np.asarray(u - form.shift)
+
+
+def _map(law: Law, opened: OpenForm, arm: int) -> Floats:
+    """Tabulate the shape's coordinate and the log median by s = log log(q75 / q25)."""
+    low, high = opened.limits[arm]
+    if opened.powers[arm, 3] == 0.0 and law.free is not None:  # a closed form holds over the whole range
+        low, high = ((np.log(v) - opened.offset[arm]) / opened.scale[arm] for v in (law.free.least, law.free.most))
+    at = np.linspace(low, high, _FINE)
+    p_a, p_b, p_shift, p_row = opened.powers[arm]
+    one = opened.origin
+    form = Standard.of(
+        Base(int(one.base[arm])), one.a[arm] * np.exp(p_a * at) + p_row * at, one.b[arm] * np.exp(p_b * at),
+        one.shift[arm] + p_shift * at,
+    )  # fmt: skip
+    form = Standard(np.full(_FINE, one.base[arm]), form.a, form.b, form.shift, form.cap, one.table, form.error)
+    first, median, third = (_log_quantile(form, q) for q in (0.25, 0.5, 0.75))
+    s = np.log(np.maximum(third - first, 1e-12))
+    order = np.argsort(s)
+    grid = np.linspace(s.min(), s.max(), _GRID)
+    result = np.zeros((3, _GRID))
+    result[0], result[1] = np.interp(grid, s[order], at[order]), np.interp(grid, s[order], median[order])
+    result[2, :2] = grid[0], grid[1] - grid[0]
+    return result
