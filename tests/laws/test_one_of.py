@@ -39,7 +39,7 @@ def test_the_law_is_found_and_saved() -> None:
         policy.observe(x, problem.play(x, rng))
     law = policy.estimate().law
     assert sum(float(v) for v in law.values()) == pytest.approx(1.0)
-    # Nakagami and log-normal differ most: 400 successes an arm leave a factor of e^10 and more between them.
+    # One seed, generous: laws this narrow are alike in their middle, and a Lomax law cannot be narrow.
     assert law["log-normal"] + law["gamma"] + law["log-logistic"] > 0.8
     assert law["lomax"] < 0.1
     assert problem.expected_reward(policy.allocate(30.0)) > 0.97 * problem.solve(30.0).value

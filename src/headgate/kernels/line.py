@@ -25,7 +25,7 @@ _PACE = 1.0  # standard deviations from knot to knot
 _DROP = 3.5  # how much lower than its top the log posterior must be at the ends of the line
 _NEAR = 4.0  # a knot counts if it is no lower than this
 _FEWEST = 4  # knots that must count
-_ROUGH = 2.0  # the largest fourth difference of three knots that count: cubics then err by less than .04
+_ROUGH = 2.0  # the largest fourth difference of three knots that count: a cubic then errs by .023 of it halfway
 _ATTEMPTS = 10
 _PARTS = 4  # of a cell, when integrating
 
