@@ -255,7 +255,7 @@ class Problem:
 
         Examples
         --------
-        >>> problem = Problem.from_curves([0.0, 1.0, 3.0], [[0.0, 0.1, 0.9], [0.0, 0.4, 0.5]], names=["a", "b"])
+        >>> problem = Problem.from_curves([0.0, 1.0, 3.0], [[0.0, 0.1, 0.9], [0.0, 0.3, 0.5]], names=["a", "b"])
         >>> problem.solve(3.5).x.tolist()
         [3.0, 0.5]
         """

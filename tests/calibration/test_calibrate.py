@@ -171,7 +171,7 @@ def test_options_are_checked() -> None:
         ({"level": 1.0}, "level must be within"),
         ({"bootstrap": -1}, "bootstrap must be a whole number"),
         ({"times": "some"}, "times must be one of"),
-        ({"law": "gauss"}, "law must be one of"),
+        ({"law": "gauss"}, "unknown law 'gauss': it must be one of"),
         ({"select": 2}, "select must be a whole number within 1 and 1"),
     ):
         with pytest.raises(ParameterError, match=words):

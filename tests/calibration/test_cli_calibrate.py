@@ -134,7 +134,7 @@ def test_help_explains_and_has_examples() -> None:
         ("none.csv --arm a --success b --threshold c", "none.csv"),
         ("LOG COLUMNS --trim 0.1", "--trim must be LOW,HIGH, such as 0.025,0.975, got '0.1'"),
         ("LOG COLUMNS --trim 0.1,0.9", "trim needs thresholds that are not censored"),
-        ("LOG COLUMNS --law gauss", "law must be one of exponential"),
+        ("LOG COLUMNS --law gauss", "unknown law 'gauss': it must be one of exponential"),
         ("LOG COLUMNS --budget -3", "budget must be"),
         ("LOG COLUMNS --budget 3:x", "--budget must be an amount or START:STOP:STEP"),
         ("LOG COLUMNS --budget 5:1:1", "--budget must be an amount or START:STOP:STEP"),

@@ -187,8 +187,8 @@ DISCRETE = [case for case in ALL if case.law.integer]
 CONTINUOUS = [case for case in ALL if not case.law.integer and case not in WRAPPED]
 SCALE = [case for case in CONTINUOUS if isinstance(case.law, hl.ScaleLaw)]
 
-#: The laws that the package brings: a test may have registered others.
-BUILT_IN = [law for law in hl.LAWS.values() if law.__module__.startswith("headgate.")]
+#: The laws that the package brings: a test may have registered others. Curves by points are no formula to compare with.
+BUILT_IN = [law for law in hl.LAWS.values() if law.__module__.startswith("headgate.") and law is not hl.Points]
 #: Those of them that have a shape, and may learn it.
 SHAPED: list[Any] = [law for law in BUILT_IN if law.free is not None and law.free.learnable]
 SHAPED_SCALE: list[Any] = [law for law in SHAPED if issubclass(law, hl.ScaleLaw)]

@@ -61,7 +61,7 @@ def test_against_a_grid(law: Law, seed: int, limits: bool) -> None:
     assert best.value == pytest.approx(chance(problem, best.x), rel=1e-9, abs=doubt(law, problem.weight))
     assert best.bound - best.value <= 1e-9 * best.bound + doubt(law, problem.weight)
     top = np.max(chance(problem, grid(problem, 120)))
-    assert top <= best.bound + 1e-15
+    assert top <= best.bound + 1e-14  # rounding of the chance itself, on both sides
     assert top <= best.value * (1.0 + 1e-9) + doubt(law, problem.weight)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,11 +82,11 @@ class Spendthrift(Plain):
 class Forgetful(Plain):
     """Does not write its state down: with every decision it gives less."""
 
-    decisions: ClassVar[dict[int, int]] = {}
-
     def split(self, state: Any, ask: Ask) -> Floats:
-        self.decisions[id(self)] = self.decisions.get(id(self), 0) + 1
-        return np.floor(super().split(state, ask) / self.decisions[id(self)])
+        hidden = vars(self)
+        hidden["decisions"] = hidden.get("decisions", 0) + 1
+        less = np.floor(super().split(state, ask) / hidden["decisions"])
+        return np.asarray(np.maximum(less, ask.limits.lower))
 
 
 @dataclass(slots=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from headgate import checks
 from headgate.calibration.fitting.cautions import cautions
-from headgate.calibration.fitting.choose import ArmFit, best_arms, fit_arms
+from headgate.calibration.fitting.choose import RANKS, ArmFit, best_arms, fit_arms
 from headgate.calibration.fitting.points import Basis, Times, basis_of, of_rows, quantiles
 from headgate.calibration.gain import Gain, WorthByBudget, gains, usual_budgets, worth_by_budget
 from headgate.calibration.log import Log, Reading
@@ -123,6 +123,7 @@ def calibrate(
         raise ParameterError(f"level must be within (0, 1), got {level!r}")
     checks.whole("bootstrap", bootstrap, least=0)
     checks.choice("times", times, get_args(Times))
+    checks.choice("by", by, RANKS)
     basis = basis_of(log.kind, times)
     points = of_rows(log.rows, log.arms, basis, trim=trim, whole=log.whole)
     total = log.arms

@@ -30,6 +30,7 @@ from headgate.laws.standard import TABLE_KNOTS, Base
 
 _TABLE = int(Base.TABLE)
 _STRIDE = 16  # of the knots at which the hull of a tabulated curve is checked
+_NEARLY = 1.0 - 1e-12  # of a limit: what is that close to it is there, up to rounding
 
 
 @njit(error_model="numpy")
@@ -58,7 +59,8 @@ def prepare(base, a, b, shift, cap, table, weight, rate, lower, upper, spare, ca
 def price_at(rows, table, lower, upper, spare, log_price, x):
     """The price at x: where the budget alone is an arm's limit, more would go on with its slope."""
     for i in range(x.size):
-        if x[i] < min(upper[i], rows[i, CAP]) and (log_price == -np.inf or x[i] >= lower[i] + spare):
+        alone = x[i] >= (lower[i] + spare) * _NEARLY
+        if x[i] < _NEARLY * min(upper[i], rows[i, CAP]) and (log_price == -np.inf or alone):
             log_price = max(log_price, log_slope(rows[i], table, x[i])[0])
     return math.exp(log_price)
 

@@ -26,8 +26,9 @@ class Shape:
 
     name: str = "shape"
     """The law's field."""
-    least: float = 0.01
-    """Near the ends of its range a law is usually another one: a Lomax of shape 50 is exponential."""
+    least: float = 0.1
+    """Near the ends of its range a law is usually another one: a Lomax of shape 50 is exponential. A law without a
+    closed form is tabulated from rate x = e^-40 to e^40; a shape with more than a little mass beyond is refused."""
     most: float = 100.0
     start: float = 1.0
     variance: float = 1.0

@@ -17,7 +17,6 @@ from headgate.calibration.fitting.goodness import Goodness, goodness, kaplan_mei
 from headgate.calibration.fitting.points import Basis, Points
 from headgate.calibration.fitting.profile import Ends, at_an_end, profile_ends, told_apart
 from headgate.calibration.kaplan_meier import KaplanMeier
-from headgate.errors import ParameterError
 from headgate.laws import Exponential, Floats, Law
 
 _BLOCK = 2_000_000  # points fitted at once
@@ -186,8 +185,7 @@ def best_arms(arms: Sequence[ArmFit], count: int, by: str = "ks") -> NDArray[np.
 
     The paper's 20 questions are those with the smallest KS of a Weibull law.
     """
-    if by not in RANKS:
-        raise ParameterError(f"by must be one of {', '.join(RANKS)}, got {by!r}")
+    checks.choice("by", by, RANKS)
     checks.whole("select", count, most=len(arms))
     worth: Floats = np.array([arm.ks if by == "ks" else -arm.rows for arm in arms], dtype=np.float64)
     worth = np.where(np.isnan(worth), np.inf, worth)
