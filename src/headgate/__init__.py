@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     from headgate.oracle.solve import solve
     from headgate.policies import (
         CUCB,
+        LRUCB,
         MARA,
         MGUCB,
         RAUCB,
         ExploreThenCommit,
         Greedy,
+        Guarded,
         Oracle,
         Policy,
         Thompson,
@@ -77,7 +79,8 @@ _HOMES = {
     "oracle": "Allocation",
     "oracle.curves": "solve_curves",
     "oracle.solve": "solve",
-    "policies": "CUCB MARA MGUCB RAUCB ExploreThenCommit Greedy Oracle Policy Thompson Uniform load_policy",
+    "policies": "CUCB LRUCB MARA MGUCB RAUCB ExploreThenCommit Greedy Guarded Oracle Policy Thompson Uniform "
+    "load_policy",
     "problem": "Problem load_problem",
     "registry": "register",
     "simulation": "Replay Result",
@@ -109,6 +112,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "CUCB",
+    "LRUCB",
     "MARA",
     "MGUCB",
     "RAUCB",
@@ -124,6 +128,7 @@ __all__ = [
     "Feedback",
     "Gamma",
     "Greedy",
+    "Guarded",
     "HalfNormal",
     "LogLogistic",
     "LogNormal",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headgate.bench.harness import BENCHMARKS, AtMost, Result, use_data
 from headgate.extras import extra
 
-_MODULES = ("oracle", "s_shaped", "estimators", "calibration", "learning", "whole", "logs")
+_MODULES = ("oracle", "s_shaped", "estimators", "calibration", "learning", "guarantees", "whole", "logs")
 
 
 def load() -> dict[str, object]:

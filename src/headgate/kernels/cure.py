@@ -120,7 +120,7 @@ def _step_probability(b, z2, x):
 
 
 @njit(error_model="numpy")
-def _add_seen(row, table, integer, points, sums, theta, out):
+def add_seen(row, table, integer, points, sums, theta, out):
     """Log density of the thresholds seen; its first two derivatives in log rate are added to `out`."""
     base, a, b, norm = int(row[BASE]), row[A], row[B], row[NORM]
     shift = theta[0] + sums[_REF]
@@ -212,7 +212,7 @@ def gathered_likelihood(row, table, integer, points, sums, prior, theta, out):
     out[1] = seen * q - prior[3] * off2
     out[2], out[3], out[4] = -prior[2], 0.0, -seen * p * q - prior[3]
     total = seen * log_p - 0.5 * (prior[2] * off1 * off1 + prior[3] * off2 * off2)
-    total += _add_seen(row, table, integer, points, sums, theta, out)
+    total += add_seen(row, table, integer, points, sums, theta, out)
     return total + _add_failed(row, table, points, sums, theta, p, q, out)
 
 

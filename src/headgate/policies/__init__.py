@@ -10,6 +10,8 @@ from headgate.policies.base import VERSION, Policy, Portions
 from headgate.policies.cucb import CUCB
 from headgate.policies.explore_then_commit import ExploreThenCommit
 from headgate.policies.greedy import Greedy
+from headgate.policies.guarded import Guarded
+from headgate.policies.lrucb import LRUCB
 from headgate.policies.mara import MARA
 from headgate.policies.mg_ucb import MGUCB
 from headgate.policies.model import Curves, ModelPolicy
@@ -22,7 +24,7 @@ from headgate.registry import Registry
 
 #: Every policy by its name in files, on the command line and over HTTP.
 POLICIES: Registry[Policy] = Registry("policy", "headgate.policies", Policy, (
-    Thompson, RAUCB, MGUCB, Greedy, ExploreThenCommit, CUCB, MARA, Uniform, Oracle,
+    Thompson, LRUCB, RAUCB, MGUCB, Greedy, ExploreThenCommit, CUCB, MARA, Uniform, Oracle,
 ))  # fmt: skip
 
 
@@ -35,7 +37,7 @@ def load_policy(text: str) -> Policy:
         raise InputError(f"this is not a policy's JSON: {cause}") from cause
     if version not in range(1, VERSION + 1):
         raise InputError(f"the policy was written in format {version}, this version reads 1 to {VERSION}")
-    policy = POLICIES.find(name)
+    policy = Guarded if name == Guarded.name else POLICIES.find(name)
     try:
         return policy.from_data(data)
     except UnregisteredError:  # nothing is damaged: a law that this process does not know
@@ -47,6 +49,6 @@ def load_policy(text: str) -> Policy:
 
 
 __all__ = [
-    "CUCB", "MARA", "MGUCB", "POLICIES", "RAUCB", "Ask", "Curves", "ExploreThenCommit", "Greedy", "ModelPolicy",
-    "Oracle", "Policy", "Portions", "State", "Thompson", "Uniform", "load_policy",
+    "CUCB", "LRUCB", "MARA", "MGUCB", "POLICIES", "RAUCB", "Ask", "Curves", "ExploreThenCommit", "Greedy", "Guarded",
+    "ModelPolicy", "Oracle", "Policy", "Portions", "State", "Thompson", "Uniform", "load_policy",
 ]  # fmt: skip

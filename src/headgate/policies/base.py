@@ -180,9 +180,7 @@ class Policy(Configuration, ABC, kw_only=False):
             state.round = ask.round
         with np.errstate(all="ignore"):  # infinity times 0 inside a kernel is no news to the caller
             x = self.split(state, ask)
-        over = x.sum(axis=-1) > ask.limits.budget  # by rounding: a few units in the last place
-        if np.any(over):
-            x = np.where(over[..., None] & ~self.whole, np.maximum(x * (1.0 - 1e-15), ask.limits.lower), x)
+        x = self.within_budget(x, ask)
         self._end_decision(state)
         return x, state
 
@@ -241,6 +239,13 @@ class Policy(Configuration, ABC, kw_only=False):
         if amount.shape != (*self.batch, self.arms):
             raise ShapeError(f"an allocation must be of shape {(*self.batch, self.arms)}, got {amount.shape}")
         return np.where(self.whole, np.floor(amount), amount) if self._any_whole else amount
+
+    def within_budget(self, x: Floats, ask: Ask) -> Floats:
+        """Return an allocation without what rounding has put above the budget: a few units in the last place."""
+        over = x.sum(axis=-1) > ask.limits.budget
+        if np.any(over):
+            x = np.where(over[..., None] & ~self.whole, np.maximum(x * (1.0 - 1e-15), ask.limits.lower), x)
+        return x
 
     def evidence_or_none(self, evidence: Evidence | None) -> Evidence:
         """Return `evidence`, or that of nothing."""
@@ -322,16 +327,23 @@ class Policy(Configuration, ABC, kw_only=False):
 
     def to_json(self) -> str:
         """Write configuration and state; `headgate.load_policy` continues from it exactly."""
-        options = {name: plain(value) for name, value in self.options().items()} | {"law": self.laws.to_dict()}
-        data = {"version": VERSION, "policy": self.name, "options": options, "state": self.state.to_dict()}
+        data = {"version": VERSION, "policy": self.name, "options": self.plain_options(), "state": self.state.to_dict()}
         return json.dumps(data, allow_nan=False)
+
+    def plain_options(self) -> dict[str, Any]:
+        """Return the configuration as plain data for JSON."""
+        return {name: plain(value) for name, value in self.options().items()} | {"law": self.laws.to_dict()}
+
+    @classmethod
+    def from_plain(cls, options: Mapping[str, Any]) -> Self:
+        """Return the policy that `plain_options` was written of, knowing nothing yet."""
+        return cls(**{name: parsed(value) for name, value in options.items()} | {"law": from_dict(options["law"])})
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild a policy from what `to_json` wrote, parsed; version 1 is read too."""
         if data["version"] == 1:
             data = upgraded(cls, data)
-        options = {name: parsed(value) for name, value in data["options"].items() if name != "law"}
-        policy = cls(law=from_dict(data["options"]["law"]), **options)
+        policy = cls.from_plain(data["options"])
         vars(policy)["state"] = policy.start().from_dict(data["state"])
         return policy

@@ -27,11 +27,12 @@ class Configuration:
 
     def __init_subclass__(cls, *, kw_only: bool = True) -> None:
         super().__init_subclass__()
+        written = "__init__" in vars(cls)
         body, _, own = inspect.cleandoc(cls.__doc__ or "").partition(_SECTION)
         dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
         cls._parameters = f"{cls._parameters}\n{own}".strip()
         cls.__doc__ = f"{body.strip()}\n\n{_SECTION}{cls._parameters}\n"
-        if "__init__" in vars(cls):
+        if not written:  # a constructor of the class's own checks for itself
             cls.__init__ = _strict(cls, cls.__init__)  # type: ignore[method-assign]  # the same signature
 
     def options(self) -> dict[str, Any]:
