@@ -111,8 +111,8 @@ def test_a_missing_plot_extra_is_named(tmp_path: Path) -> None:
 def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     (tmp_path / "ok.toml").write_text(PROBLEM, encoding="utf-8")
     interrupt = (
-        "import os, signal, headgate.problem as p\n"
-        "p.Problem.solve = lambda *a, **k: os.kill(os.getpid(), signal.SIGINT)"
+        "import signal, headgate.problem as p\n"
+        "p.Problem.solve = lambda *a, **k: signal.raise_signal(signal.SIGINT)"  # handled before it returns
     )
     done = headgate("solve", "ok.toml", "--budget", "3", before=interrupt, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (130, "")

@@ -105,16 +105,24 @@ def check_batch(shapes: dict[str, tuple[int, ...]], limits: Limits) -> None:
 
 def within(x: NDArray[np.float64], limits: Limits, some: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
     """Take off, in place, the last digits by which rounding exceeded the budget: from an arm in `some`, or any."""
-    over = np.asarray(x.sum(axis=-1) > limits.budget)
-    if over.any():
-        budget, lower = np.broadcast_to(limits.budget, over.shape), np.broadcast_to(limits.lower, x.shape)
-        for row in map(tuple, np.argwhere(over)):
-            amounts, least = x[row], lower[row]
-            room = amounts - least if some is None else np.where(some, amounts - least, -np.inf)
-            arm = int(np.argmax(room))
-            for _ in range(64):
-                excess = amounts.sum() - budget[row]
-                if excess <= 0.0 or amounts[arm] <= least[arm]:  # lower limits may exceed it by a digit themselves
-                    break
-                amounts[arm] = max(min(amounts[arm] - excess, np.nextafter(amounts[arm], 0.0)), least[arm])
+    over = x.sum(axis=-1) > limits.budget
+    if not np.any(over):
+        return x
+    batch = np.shape(over)
+    rows = np.nonzero(over) if batch else ()
+    amounts, budget = x[rows], np.broadcast_to(limits.budget, batch)[rows]
+    least, most = (np.broadcast_to(limit, x.shape)[rows] for limit in (limits.lower, limits.upper))
+    able = (amounts > least) & (True if some is None else some)
+    inside = able & (amounts < most)  # rather than an arm that has all it may have
+    able = np.where(inside.any(axis=-1, keepdims=True), inside, able)
+    arm = np.argmax(np.where(able, amounts - least, -np.inf), axis=-1)[..., None]
+    floor = np.take_along_axis(least, arm, axis=-1)  # lower limits may exceed the budget by a digit themselves
+    for _ in range(64):
+        excess = np.asarray(amounts.sum(axis=-1) - budget)[..., None]
+        one = np.take_along_axis(amounts, arm, axis=-1)
+        less = np.maximum(np.minimum(one - excess, np.nextafter(one, 0.0)), floor)
+        if not np.any(excess > 0.0) or np.array_equal(less, one):
+            break
+        np.put_along_axis(amounts, arm, np.where(excess > 0.0, less, one), axis=-1)
+    x[rows] = amounts
     return x
