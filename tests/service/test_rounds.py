@@ -223,6 +223,13 @@ def test_history_has_every_decision_once(client: httpx.Client) -> None:
     assert seen == [(key, i) for i, key in reversed(list(enumerate(made)))]
 
 
+def test_a_parameter_given_twice_is_refused(client: httpx.Client) -> None:
+    put(client)
+    answer = client.get("/v1/allocators/quiz/history?before=3&before=5")
+    assert answer.status_code == 422
+    assert "before must be given once" in answer.text
+
+
 def test_silence_after_a_schedule_was_spent_is_failure_where_it_counts(client: httpx.Client) -> None:
     put(client, feedback_deadline=0.3, on_expiry="failure")
     plans = [decide(client, budget=None) for _ in range(2)]

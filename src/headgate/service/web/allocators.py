@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from headgate.service import views
 from headgate.service.bodies import Allocator, Allocators, Estimates, EvidenceBody, History, ImportAnswer
 from headgate.service.engine import changes
 from headgate.service.spec import AllocatorSpec, ArmName, ArmSpec, DecisionId, Name
-from headgate.service.web.context import Actor, Here
+from headgate.service.web.context import Actor, Here, once
 from headgate.service.web.errors import CONFLICT, NOT_FOUND, RESPONSES
 
-router = APIRouter(prefix="/v1/allocators", tags=["allocators"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/allocators", tags=["allocators"], responses=RESPONSES, dependencies=[Depends(once)])
 _MOST_ROUND = 2**62
 
 

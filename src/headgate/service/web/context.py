@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from headgate.service.faults import RefusedError
 from headgate.service.service import Service
 
 
@@ -16,6 +17,13 @@ async def _service(request: Request) -> Service:
 
 async def _actor(request: Request) -> str:
     return str(request.scope.get("actor", "anyone on this machine"))
+
+
+async def once(request: Request) -> None:
+    """Refuse a query that gives a parameter twice: it does not say which of them counts."""
+    for name in request.query_params:
+        if len(request.query_params.getlist(name)) > 1:
+            raise RefusedError(f"{name} must be given once, got it several times", name)
 
 
 Here = Annotated[Service, Depends(_service)]
