@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 OUT    ?= demo
 SOAK   ?= short
 
-.PHONY: demo test check bench cluster soak spark browser reproduce wheel pythons fuzz clean help
+.PHONY: demo test check docs pictures bench race cluster soak spark browser reproduce wheel image pythons fuzz clean help
 help:              ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
 
@@ -35,18 +35,33 @@ test: $(VENV)/.dev ## tests and doctests, warnings are errors
 	$(BIN)/headgate warm
 	$(BIN)/pytest -n auto
 
-fuzz: $(VENV)/.dev ## property tests on random examples, for FUZZ_MINUTES=5; FUZZ_SEED=n plays a pass again
+docs: $(VENV)/.dev ## the documentation site in site/, strictly: dead links and pages in no menu are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python .ci/site.py site
+
+pictures: $(VENV)/.demo ## every picture of docs/ that needs no browser; those of logs where ../shared/data is
+	$(BIN)/python .ci/pictures.py
+
+fuzz: $(VENV)/.dev ## random problems and property tests on random examples, for FUZZ_MINUTES=5; FUZZ_SEED=n plays a pass again
 	$(BIN)/headgate warm
 	$(BIN)/python tests/fuzz.py
 
 wheel: $(VENV)/.dev ## build the wheel; use it without a home on a read-only tree; check a typed consumer against it
 	$(BIN)/python .ci/wheel.py
 
+image: $(VENV)/.dev ## the steps of deploy/Dockerfile without Docker: as another user, on a read-only tree
+	$(BIN)/python .ci/image.py
+
 pythons:           ## the core's tests with Python 3.12 and 3.13, where they are installed, and with the oldest dependencies
 	.ci/pythons
 
 bench: $(VENV)/.dev ## regret and speed, each against a peer in the same run
 	$(BIN)/headgate bench $(if $(wildcard ../shared/data),--data ../shared/data)
+
+race:              ## the BudgetOptimizer of pymc-marketing beside ours, in an environment of its own
+	test -x $(VENV)-race/bin/pip || $(PYTHON) -m venv $(VENV)-race
+	$(VENV)-race/bin/pip install --quiet --editable . pymc-marketing
+	$(VENV)-race/bin/python .ci/race.py
 
 $(VENV)/.cluster: $(VENV)/.dev
 	$(BIN)/pip install --quiet --editable '.[dev,dask,ray]'
@@ -76,5 +91,5 @@ reproduce: $(VENV)/.demo ## every figure of the paper, and a page that says what
 	$(BIN)/headgate reproduce all --out reproduction
 
 clean:             ## remove the virtual environment and what the tools left
-	rm -rf $(VENV) demo reproduction artefacts .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-race demo reproduction artefacts site .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

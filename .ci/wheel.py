@@ -1,5 +1,6 @@
-"""Build the wheel, install it without extras, and use it as people do who may write nowhere and have no home.
+"""Build the package, install its wheel without extras, and use it as people do who may write nowhere and have no home.
 
+The source distribution is built, the wheel from that, and twine checks both.
 The virtual environment is made read-only, the user is nobody (when this runs as root), HOME does not exist: the
 README's ten lines must answer, first compiling into the private temporary folder, then from there. Then a
 typed consumer is checked by mypy in strict mode against the installed package.
@@ -32,8 +33,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         work.chmod(0o755)
-        run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", work, ROOT)
-        (wheel,) = work.glob("*.whl")
+        run(sys.executable, "-m", "build", "--outdir", work, ROOT)  # the source distribution, and the wheel from that
+        (wheel,), (source,) = work.glob("*.whl"), work.glob("*.tar.gz")
+        print(run(sys.executable, "-m", "twine", "check", "--strict", wheel, source).strip())
         run(sys.executable, "-m", "venv", work / "venv")
         python = work / "venv" / "bin" / "python"
         run(python, "-m", "pip", "install", "--quiet", wheel)

@@ -22,24 +22,24 @@ def test_any_consistent_feedback_is_accepted_kept_and_fits_its_allocation(
     shape: tuple[int, ...], data: st.DataObject
 ) -> None:
     x = data.draw(hnp.arrays(np.float64, shape, elements=st.floats(0.0, 1e6)))
-    success = data.draw(hnp.arrays(np.bool_, shape))
+    success = data.draw(hnp.arrays(np.bool_, shape)) & (x > 0.0)
     share = data.draw(hnp.arrays(np.float64, shape, elements=st.floats(0.0, 1.0)))
-    seen = Feedback(success, np.where(success, share * x, NAN))
+    told = success & data.draw(hnp.arrays(np.bool_, shape))
+    seen = Feedback(success, np.where(told, share * x, NAN))
     assert np.array_equal(seen.check(x), x)
     assert np.array_equal(seen.reward, success.sum(axis=-1))
     assert seen.reported.all()
-    assert np.array_equal(np.isnan(seen.threshold), ~success)
+    assert np.array_equal(np.isnan(seen.threshold), ~told)
     assert pickle.loads(pickle.dumps(seen)) == seen  # noqa: S301  # our own bytes
 
 
 @pytest.mark.parametrize(
     ("success", "threshold", "message"),
     [
-        ([True], [NAN], "arm 0 succeeded without a threshold"),
         ([False, False], [NAN, 3.0], "arm 1 did not succeed but has threshold 3.0"),
         ([True], [-1.0], "arm 0 has threshold -1.0: it must be finite and >= 0"),
         ([True], [np.inf], "arm 0 has threshold inf"),
-        ([[True, True], [True, True]], [[1.0, 1.0], [1.0, NAN]], "arm 1 of batch row 1"),
+        ([[True, True], [True, True]], [[1.0, 1.0], [1.0, -2.0]], "arm 1 of batch row 1"),
         ([2], [1.0], "success must be true or false"),
         (["yes"], [1.0], "success must be true or false"),
         ([NAN], [1.0], "success must be true or false"),

@@ -28,7 +28,7 @@ def test_every_format_is_written_and_is_reproducible(suffix: str, tmp_path: Path
 
 
 def test_the_figure_says_names_price_units_and_worth(tmp_path: Path) -> None:
-    quiz = hg.datasets.ednet_quiz()
+    quiz = hg.datasets.ednet_quiz("untrimmed")
     best = quiz.solve(400.0)
     path = draw_allocation(quiz, best, tmp_path / "quiz.svg", title="A title")
     text = path.read_text(encoding="utf-8")

@@ -160,3 +160,8 @@ def test_what_a_file_cannot_hold_is_refused() -> None:
         hg.Problem(hg.Exponential(), 0.5, np.ones((2, 3))).to_toml()
     with pytest.raises(ProblemFileError, match="provenance must hold only what TOML can"):
         hg.Problem(hg.Exponential(), [0.5], [1.0], provenance={"x": object()}).to_toml()
+
+
+def test_the_law_of_a_problem_must_be_known() -> None:
+    with pytest.raises(ProblemFileError, match="for learners"):
+        hg.Problem.from_toml('law = "auto"\n[[arms]]\nactivation = 0.5\nrate = 1.0\n')

@@ -19,10 +19,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headgate import datasets, errors, estimators, laws, theory
     from headgate.calibration import calibrate
+    from headgate.calibration.calibration import Calibration
+    from headgate.calibration.log import Log
     from headgate.calibration.reading import read_log
     from headgate.client import AsyncClient, Client
+    from headgate.edge import AsyncEdge, Edge
     from headgate.estimators import Estimate
     from headgate.evidence import Evidence
+    from headgate.features import Features
     from headgate.feedback import Feedback
     from headgate.laws import (
         Beta,
@@ -40,26 +44,31 @@ if TYPE_CHECKING:
         Weibull,
         from_scipy,
     )
+    from headgate.live import LiveRound
     from headgate.oracle import Allocation
+    from headgate.oracle.best import solve
     from headgate.oracle.curves import solve_curves
-    from headgate.oracle.solve import solve
+    from headgate.oracle.plan import Plan
     from headgate.policies import (
         CUCB,
         LRUCB,
         MARA,
         MGUCB,
         RAUCB,
+        Contextual,
         ExploreThenCommit,
         Greedy,
         Guarded,
         Oracle,
         Policy,
+        Portfolio,
         Thompson,
         Uniform,
         load_policy,
     )
     from headgate.problem import Problem, load_problem
     from headgate.registry import register
+    from headgate.rounds import Rounds
     from headgate.simulation import Replay, Result
     from headgate.simulation.simulator import simulate
 
@@ -69,19 +78,26 @@ if TYPE_CHECKING:
 # command only what it needs; the block above tells type checkers the same, and a test compares the two.
 _HOMES = {
     "calibration": "calibrate",
+    "calibration.calibration": "Calibration",
+    "calibration.log": "Log",
     "calibration.reading": "read_log",
     "client": "AsyncClient Client",
+    "edge": "AsyncEdge Edge",
     "estimators": "Estimate",
     "evidence": "Evidence",
+    "features": "Features",
     "feedback": "Feedback",
     "laws": "Beta DiscreteWeibull Exponential Gamma HalfNormal LogLogistic LogNormal Lomax Maxwell Nakagami OneOf "
     "Rayleigh Weibull from_scipy",
+    "live": "LiveRound",
     "oracle": "Allocation",
     "oracle.curves": "solve_curves",
-    "oracle.solve": "solve",
-    "policies": "CUCB LRUCB MARA MGUCB RAUCB ExploreThenCommit Greedy Guarded Oracle Policy Thompson Uniform "
-    "load_policy",
+    "oracle.plan": "Plan",
+    "oracle.best": "solve",
+    "policies": "CUCB LRUCB MARA MGUCB RAUCB Contextual ExploreThenCommit Greedy Guarded Oracle Policy Portfolio "
+    "Thompson Uniform load_policy",
     "problem": "Problem load_problem",
+    "rounds": "Rounds",
     "registry": "register",
     "simulation": "Replay Result",
     "simulation.simulator": "simulate",
@@ -118,18 +134,25 @@ __all__ = [
     "RAUCB",
     "Allocation",
     "AsyncClient",
+    "AsyncEdge",
     "Beta",
+    "Calibration",
     "Client",
+    "Contextual",
     "DiscreteWeibull",
+    "Edge",
     "Estimate",
     "Evidence",
     "ExploreThenCommit",
     "Exponential",
+    "Features",
     "Feedback",
     "Gamma",
     "Greedy",
     "Guarded",
     "HalfNormal",
+    "LiveRound",
+    "Log",
     "LogLogistic",
     "LogNormal",
     "Lomax",
@@ -137,11 +160,14 @@ __all__ = [
     "Nakagami",
     "OneOf",
     "Oracle",
+    "Plan",
     "Policy",
+    "Portfolio",
     "Problem",
     "Rayleigh",
     "Replay",
     "Result",
+    "Rounds",
     "Thompson",
     "Uniform",
     "Weibull",

@@ -33,6 +33,10 @@ class FeedbackError(InputError):
     """Feedback contradicts itself or the allocation it answers."""
 
 
+class FeatureError(InputError):
+    """Features are not those that were declared: too few, too many, not finite, a number where a category belongs."""
+
+
 class UnknownArmError(InputError):
     """An arm was named that the problem does not have."""
 
@@ -51,3 +55,7 @@ class UnregisteredError(ParameterError):
 
 class PluginError(HeadgateError):
     """A law or a policy that an installed package offers cannot be loaded, and the message names it."""
+
+
+class AssumptionWarning(UserWarning):
+    """One of the paper's policies is used where an assumption of the paper fails: its guarantee says nothing there."""

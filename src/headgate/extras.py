@@ -11,7 +11,7 @@ from headgate.errors import UnsupportedError
 
 _EXTRAS = {
     "cli": ("typer", "rich"),
-    "plot": ("matplotlib",),
+    "plot": ("jinja2", "matplotlib"),
     "simulate": ("joblib", "pyarrow"),
     "dask": ("distributed",),
     "ray": ("ray",),
@@ -19,9 +19,10 @@ _EXTRAS = {
     "spark": ("pyspark",),
     "client": ("httpx",),
     "service": (
-        "alembic", "fastapi", "jinja2", "plotly", "prometheus_client", "psycopg", "pydantic", "sqlalchemy",
+        "alembic", "fastapi", "plotly", "prometheus_client", "psycopg", "pydantic", "sqlalchemy",
         "starlette", "uvicorn",
     ),
+    "otel": ("opentelemetry",),
     "bench": ("cvxpy", "lifelines"),
 }  # fmt: skip
 """The modules that come with each extra of pyproject.toml, which names packages instead."""

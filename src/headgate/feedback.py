@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
@@ -10,6 +11,7 @@ import numpy as np
 
 from headgate import checks
 from headgate.errors import AllocationError, FeedbackError, ShapeError
+from headgate.names import place_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,15 +21,16 @@ if TYPE_CHECKING:
 class Feedback:
     """Which arms succeeded, and the threshold of each that did.
 
-    The last axis is arms; leading axes are a batch. An arm is in one of three states: a success with its
-    threshold; a failure, about which nothing more is known; not reported yet, about which nothing is.
+    The last axis is arms; leading axes are a batch. An arm is in one of four states: a success with its threshold;
+    a success of which only that is known (bids, doses); a failure, about which nothing more is known; not reported yet,
+    about which nothing is.
 
     Parameters
     ----------
     success
         True where the allocation reached the threshold of an active arm: (..., K).
     threshold
-        The threshold of each success, finite and >= 0; nan elsewhere, because it was not seen.
+        The threshold of each success, finite and >= 0, or nan where it was not told; nan elsewhere.
     reported
         False where the answer has not arrived; by default every arm has reported.
 
@@ -61,8 +64,8 @@ a success needs threshold <= allocation
                 f"got {won.shape}, {seen.shape} and {answered.shape}"
             )
         _refuse(won & ~answered, "succeeded but is marked as not reported: only a reported arm has a result")
-        _refuse(won & np.isnan(seen), "succeeded without a threshold: a success must show its threshold, got nan")
-        _refuse(won & ~((seen >= 0.0) & (seen < np.inf)), "has threshold {}: it must be finite and >= 0", seen)
+        wrong = won & ~((seen >= 0.0) & (seen < np.inf) | np.isnan(seen))
+        _refuse(wrong, "has threshold {}: it must be finite and >= 0, or nan where it is not known", seen)
         _refuse(
             ~won & ~np.isnan(seen),
             "did not succeed but has threshold {}: without success it must be nan",
@@ -85,6 +88,31 @@ a success needs threshold <= allocation
         object.__setattr__(self, "reported", _all_reported(success.shape))
         return self
 
+    @classmethod
+    def by_name(cls, results: Mapping[str, float | bool | None], names: Sequence[str] | None) -> Self:
+        """Read what came of a round by the arms' names, as the service's client reports it.
+
+        Of each arm the threshold of its success, True for a success whose threshold is not known, None or False for a
+        failure. Arms that are not mentioned have not reported.
+
+        >>> Feedback.by_name({"q1": 3.2, "q3": None}, ["q1", "q2", "q3"]).reported
+        array([ True, False,  True])
+        """
+        arms = len(names or ())
+        won, told, seen = np.zeros(arms, dtype=np.bool_), np.zeros(arms, dtype=np.bool_), np.full(arms, np.nan)
+        for name, result in results.items():
+            place = place_of(name, names)
+            told[place], won[place] = True, result is not None and result is not False
+            if won[place] and result is not True:
+                given: object = result
+                if isinstance(given, str) or np.ndim(result):  # type: ignore[arg-type]  # a number, if all is well
+                    raise FeedbackError(
+                        "a result must be a threshold, True (not known) or None (a failure), "
+                        f"got {result!r} for {name!r}"
+                    )
+                seen[place] = result
+        return cls(won, seen, told)
+
     @property
     def reward(self) -> NDArray[np.int64]:
         """The number of successes of each round: (...)."""
@@ -97,6 +125,7 @@ a success needs threshold <= allocation
             raise ShapeError(
                 f"feedback of shape {self.success.shape} cannot answer an allocation of shape {amount.shape}"
             )
+        _refuse(self.success & (amount <= 0.0), "succeeded with nothing: a success needs an allocation above 0")
         _refuse(
             self.success & (self.threshold > amount),
             "succeeded with threshold {} above its allocation {}: a success needs threshold <= allocation",

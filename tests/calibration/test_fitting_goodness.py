@@ -104,7 +104,7 @@ def test_a_true_law_of_rounded_times_is_rejected_as_often(
     assert np.mean(p < 0.01) <= 0.05
     assert 0.38 <= np.mean(p) <= 0.62
     # The distance shrinks as without rounding: sqrt(n) D is about 0.6 with two parameters fitted.
-    assert np.mean([one.ks for one in judged]) * np.sqrt(n) < 0.9
+    assert np.mean([one.distance for one in judged]) * np.sqrt(n) < 0.9
 
 
 def test_a_log_too_large_for_exact_rows_is_not_rejected() -> None:
@@ -133,7 +133,7 @@ def test_the_distance_is_that_of_scipys_ks() -> None:
     found = fit_law("weibull", points)
     shape = np.asarray(found.family.shape(found.theta))[0]
     theirs = stats.kstest(rows.threshold, stats.weibull_min(shape, scale=1.0 / found.rate[0]).cdf).statistic
-    assert goodness(found, points).ks == pytest.approx(theirs, rel=1e-9)
+    assert goodness(found, points).distance == pytest.approx(theirs, rel=1e-9)
 
 
 def test_the_distance_of_a_cure_model_vanishes_with_rows() -> None:

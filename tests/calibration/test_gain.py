@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import headgate as hg
 from headgate.calibration import calibrate, gain
-from headgate.calibration.gain import even_split, in_proportion, mean_allocations, usual_budgets
+from headgate.calibration.gain import in_proportion, mean_allocations, usual_budgets
 from headgate.calibration.kaplan_meier import KaplanMeier
 from headgate.calibration.log import Log, Rows
 from headgate.calibration.replay import LEAST, Seen, replay, stops
@@ -149,8 +149,8 @@ def test_whole_splits_are_whole_and_use_everything(budget: float, weights: list[
 
 
 def test_an_even_split() -> None:
-    assert even_split(10.0, 4, whole=False).tolist() == [2.5] * 4
-    assert even_split(10.0, 4, whole=True).tolist() == [3.0, 3.0, 2.0, 2.0]
+    assert in_proportion(10.0, np.ones(4), whole=False).tolist() == [2.5] * 4
+    assert in_proportion(10.0, np.ones(4), whole=True).tolist() == [3.0, 3.0, 2.0, 2.0]
     assert in_proportion(7.0, np.array([1.0, 2.6, 3.4]), whole=True).tolist() == [1.0, 3.0, 3.0]
     assert in_proportion(float(np.nextafter(3.0, 0.0)), np.ones(3), whole=True).tolist() == [1.0] * 3
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.calibration.generator import COLUMNS, MOST, WINDOW, Drawn, write_criteo
+from headgate.bench.criteo_log import COLUMNS, MOST, WINDOW, Drawn, write_criteo
 from headgate.calibration.reading import read_log
 from headgate.datasets.criteo import campaigns
 from headgate.errors import InputError

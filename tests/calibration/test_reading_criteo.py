@@ -24,7 +24,7 @@ def write(folder: Path, rows: list[Impression]) -> Path:
     return write_table(folder / "log.tsv", HEADER, [(t, u, c, 0, hit, 1e-5) for t, u, c, hit in rows], "\t")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 6), st.integers(0, 4), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=60

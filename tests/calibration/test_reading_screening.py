@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from headgate.calibration import calibrate
 from headgate.calibration.reading import Columns, read_log
-from headgate.errors import InputError
+from headgate.errors import InputError, UnsupportedError
+from headgate.estimators import likelihood
+from headgate.laws import Exponential
 from tests.calibration.references import Row, assert_same, counted, write_table
 
 pytest.importorskip("ibis")
@@ -37,6 +40,19 @@ BAD = {
 
 def log_of(folder: Path, rows: Sequence[tuple[str, ...]]) -> Path:
     return write_table(folder / "log.csv", HEADER, rows)
+
+
+def test_successes_may_leave_their_threshold_untold(tmp_path: Path) -> None:
+    rows = [GOOD, ("a", "1", "", "3"), ("a", "1", "NaN", "4"), ("a", "0", "", "2"), ("a", "1", "", "0")]
+    log = read_log(log_of(tmp_path, rows), replace(MAPPING, untold=True))
+    assert log.reading.dropped == {"success with an allocation of 0": 1}
+    assert log.evidence.counts("reached").sum() == 2.0
+    assert log.evidence.successes[0] == 3.0
+    assert 0.0 < likelihood(Exponential(), log.evidence).activation[0] < 1.0
+    with pytest.raises(UnsupportedError, match="2 successes do not tell their threshold"):
+        calibrate(log)
+    with pytest.raises(InputError, match="untold thresholds need"):
+        replace(MAPPING, untold=True, allocation=None)
 
 
 @pytest.mark.parametrize("reason", list(BAD))

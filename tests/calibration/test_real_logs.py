@@ -35,7 +35,7 @@ def untrimmed(ednet: Log) -> Calibration:
 
 @needs("ednet_pseudo_users.csv")
 def test_ednet_untrimmed_is_the_quiz_in_the_package(untrimmed: Calibration) -> None:
-    quiz = hg.datasets.ednet_quiz()
+    quiz = hg.datasets.ednet_quiz("untrimmed")
     shapes, scales = [], []
     for fit in untrimmed.arms:
         arm = quiz.arm(fit.name)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headgate.calibration.engine import Engine, add_up, connect
-from headgate.calibration.generator import write_criteo
+from headgate.bench.criteo_log import write_criteo
+from headgate.calibration.engine import Engine, connect
+from headgate.calibration.engine.add_up import add_up
 from headgate.calibration.log import Log
 from headgate.calibration.reading import Columns, EdnetRaw, Format, read_log
 from headgate.errors import InputError

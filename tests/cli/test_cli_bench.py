@@ -61,5 +61,6 @@ def test_a_sample_is_shown_by_its_mean_tail_and_worst() -> None:
 
 def test_the_cold_start_is_that_of_the_ten_lines_in_the_readme() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    shown = "".join(example.source for example in doctest.DocTestParser().get_examples(readme))
+    lines = readme.split("## Ten lines")[1].split("\n## ")[0]
+    shown = "".join(example.source for example in doctest.DocTestParser().get_examples(lines))
     assert "".join(line.split("#")[0].rstrip() + "\n" for line in shown.splitlines()) == TEN_LINES.lstrip()

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from typer.main import get_command
+
+from headgate.cli.app import COMMANDS, app
 
 QUIZ = {"arms": ["a", "b"], "law": "exponential", "max_budget": 10.0}
 
@@ -45,11 +51,24 @@ def test_what_it_left_is_verified_and_backed_up(place: Path) -> None:
     verified = headgate("verify", "sqlite:///headgate.db", cwd=place)
     assert verified.returncode == 0, verified.stderr
     assert "1 decision" in verified.stdout
+    for same in (("verify",), ("verify", "-d", "sqlite:///headgate.db")):
+        assert headgate(*same, cwd=place).stdout == verified.stdout
+    assert "no database none.db" in headgate("verify", "-d", "sqlite:///none.db", cwd=place).stderr
     assert headgate("backup", "copy.db", cwd=place).returncode == 0
     assert "exists" in headgate("backup", "copy.db", cwd=place).stderr
     restored = headgate("restore", "copy.db", "--database", "sqlite:///new.db", cwd=place)
     assert "restored and verified" in restored.stdout
     assert not (place / "copy.db-wal").exists(), "a backup is one file, and is not written to"
+
+
+def test_a_restore_that_fails_leaves_nothing(place: Path) -> None:
+    (place / "broken.db").write_text("no backup")
+    before = {path.name for path in place.iterdir()}
+    failed = headgate("restore", "broken.db", "--database", "sqlite:///another.db", cwd=place)
+    assert (failed.returncode, "is no backup" in failed.stderr) == (2, True)
+    assert {path.name for path in place.iterdir()} == before
+    assert headgate("restore", "broken.db", cwd=place).returncode == 2
+    assert (place / "headgate.db").exists(), "what was there before stays"
 
 
 def test_keys_are_made_listed_and_revoked(place: Path) -> None:
@@ -74,10 +93,35 @@ def test_keys_are_made_listed_and_revoked(place: Path) -> None:
         (("serve", "--log-level", "loud"), "log-level"),
         (("keys", "create", "x", "--scope", "god"), "scope must be one of read, decide, admin"),
         (("restore", "none.db", "--database", "sqlite:///other.db"), "there is no backup"),
+        (("restore", "text.db", "--database", "sqlite:///other.db"), "text.db is no backup of Headgate"),
+        (("verify", "sqlite:///text.db"), "cannot open sqlite:///text.db: file is not a database"),
+        (
+            ("verify", "sqlite:///strange.db"),
+            "strange.db has no tables of this version: `headgate serve` with it makes",
+        ),
+        (("backup", "none/b.db", "--database", "sqlite:///strange.db"), "strange.db has no tables"),
+        (("serve", "--database", "sqlite:///none/b.db"), "cannot open sqlite:///none/b.db"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    (tmp_path / "text.db").write_text("not a database, but as long as one that could be: " * 20)
+    with closing(sqlite3.connect(tmp_path / "strange.db")) as strange:
+        strange.execute("CREATE TABLE things (name)")
     refused = headgate(*arguments, cwd=tmp_path)
     assert refused.returncode == 2
     assert words in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
+
+
+def test_a_backup_that_fails_leaves_nothing(place: Path) -> None:
+    refused = headgate("backup", "none/monday.db", cwd=place)
+    assert (refused.returncode, refused.stderr) == (2, "headgate: there is no folder none for the backup\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_explains_every_option_and_shows_an_example(name: str) -> None:
+    command: Any = get_command(app)
+    command = command.get_command(None, name)
+    for one in getattr(command, "commands", {name: command}).values():
+        assert [p.name for p in one.params if p.name != "help" and not getattr(p, "help", None)] == []
+        assert "[bold]Example" in one.help or name == "warm"

@@ -86,3 +86,11 @@ def test_plot_writes_the_figure_and_says_where(problem_path: Path) -> None:
     assert figure.read_bytes().startswith(b"\x89PNG")
     assert text.splitlines()[-1].startswith("figure ")
     assert json.loads(output(problem_path, "-b", "12", "--plot", figure, "--json"))["budget"] == 12.0
+
+
+def test_assumptions_of_the_paper_are_told(problem_path: Path) -> None:
+    text = output(problem_path, "--budget", "12", "--assumptions")
+    assert "NO  G is concave on [0, B]" in text
+    data = json.loads(output(problem_path, "--budget", "12", "--assumptions", "--json"))
+    assert {a["name"]: a["holds"] for a in data["assumptions"]}["mu tells the rate"] is True
+    assert "assumptions" not in json.loads(output(problem_path, "--budget", "12", "--json"))

@@ -22,6 +22,7 @@ import uvicorn
 from headgate.client import AsyncClient, Client, Retry
 from headgate.service.settings import Settings
 from headgate.service.web.app import create_app
+from headgate.service.web.connections import OPTIONS
 
 STATUS = {"busy": 503, "limit": 429, "gateway": 502, "timeout": 504}
 QUICK = Retry(first=0.001, most=0.01, attempt=10.0, deadline=20.0)
@@ -32,7 +33,7 @@ def serving(settings: Settings) -> Iterator[str]:
     """Run a service in a thread, and yield its address."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(settings), log_level="warning", lifespan="on"))
+    server = uvicorn.Server(uvicorn.Config(create_app(settings), log_level="warning", lifespan="on", **OPTIONS))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
     thread.start()
     try:

@@ -85,6 +85,9 @@ def test_a_budget_that_is_not_known(client: Any, name: str) -> None:
     assert client.report(decision, {first.arm: None}, spent=first.amount).complete
     (past,) = client.history(name)
     assert past.spent == first.amount
+    once = client.decide(name, None, switching=False).schedule
+    assert once is not None
+    assert len({step.arm for step in once}) == len(once)
 
 
 def test_many_at_once(client: Any, name: str) -> None:

@@ -12,46 +12,24 @@ from headgate.kernels import cure
 from headgate.kernels.curves import COLUMNS, fill_row
 from headgate.laws import (
     Beta,
-    DiscreteWeibull,
     Exponential,
     Floats,
-    Gamma,
-    HalfNormal,
     Law,
-    LogLogistic,
-    LogNormal,
-    Lomax,
-    Maxwell,
-    Nakagami,
     PerArm,
-    Rayleigh,
     Weibull,
     from_scipy,
 )
 from headgate.oracle import standard_form
+from tests.laws.every import every_law
 
 from . import references
 from .references import History
 
 LIMIT = 11.5
 LAWS: list[tuple[Law, float]] = [
-    (Exponential(), 0.3),
-    (Weibull(shape=1.6), 0.25),
-    (Weibull(shape=0.7), 0.25),
+    *((law, float(law.rate_of_quantile(3.5, 0.5))) for law in every_law(0.7, 1.7, end=12.0)),
     (Weibull(shape=9.0), 0.2),
-    (Gamma(shape=2.0), 0.6),
-    (Gamma(shape=0.6), 0.2),
-    (HalfNormal(), 0.2),
-    (Rayleigh(), 0.3),
-    (Maxwell(), 0.4),
-    (Nakagami(shape=0.8), 0.25),
-    (Lomax(shape=2.0), 0.2),
-    (LogLogistic(shape=1.8), 0.3),
-    (LogNormal(sigma=0.7), 0.3),
-    (Beta(c=12.0), 2.0),
     (Beta(c=6.2), 1.5),  # some allocations exceed the largest threshold
-    (DiscreteWeibull(shape=1.3), 0.25),
-    (DiscreteWeibull(shape=0.8), 0.4),
     (from_scipy("invgauss", mu=0.5), 0.2),
 ]
 

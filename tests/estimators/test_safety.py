@@ -14,22 +14,17 @@ from headgate.errors import ParameterError, ShapeError
 from headgate.estimators import likelihood, maximum, weak_prior
 from headgate.evidence import Evidence
 from headgate.laws import (
-    Beta,
-    DiscreteWeibull,
     Exponential,
-    Gamma,
     Law,
-    LogLogistic,
     LogNormal,
-    Lomax,
     Weibull,
     from_scipy,
 )  # fmt: skip
 from headgate.oracle import standard_form
+from tests.laws.every import every_law
 
 LAWS: list[Law] = [
-    Exponential(), Weibull(shape=1.6), Weibull(shape=20.0), Gamma(shape=2.5), Lomax(shape=1.5), LogLogistic(shape=2.0),
-    LogNormal(sigma=0.5), Beta(c=30.0), DiscreteWeibull(shape=1.3), from_scipy("invgauss", mu=0.5),
+    *every_law(1.5, end=30.0), Weibull(shape=20.0), LogNormal(sigma=0.5), from_scipy("invgauss", mu=0.5),
 ]  # fmt: skip
 KINDS: tuple[Literal["fisher"], Literal["likelihood-ratio"]] = ("fisher", "likelihood-ratio")
 

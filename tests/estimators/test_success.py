@@ -7,6 +7,7 @@ import pytest
 
 import headgate as hg
 from headgate.estimators import likelihood
+from headgate.estimators.success import success as chance_of_success
 from headgate.evidence import Evidence
 from headgate.laws import Law
 
@@ -28,8 +29,11 @@ def test_coverage(law: Law, activation: float, rate: float, most: float, rounds:
     for r in range(runs):
         seen = np.where(success[r], threshold[r], np.nan)
         rows = Evidence.of_rows(np.zeros(rounds, int), x[r], success[r], seen, arms=1, max_budget=40.0)
-        low, high = likelihood(law, rows).success(at).interval[0]
+        low, high = chance_of_success(law, rows, np.array([at]), 0.9).interval[0]
         hits += low <= truth <= high
+    assert chance_of_success(law, rows, np.array([at]), 0.9).interval == pytest.approx(
+        likelihood(law, rows).success(at).interval
+    )
     # Nominal 90%: 300 runs have a standard error of 1.7%; three of them miss once in 400 times.
     assert hits / runs == pytest.approx(0.9, abs=0.052)
 

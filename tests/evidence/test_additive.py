@@ -32,10 +32,10 @@ def rounds(draw: st.DrawFn, most: int = 8) -> list[Round]:
     played: list[Round] = []
     for _ in range(draw(st.integers(1, most))):
         x = np.array([draw(amount) for _ in range(ARMS)])
-        state = np.array([draw(st.sampled_from("sfn")) for _ in range(ARMS)])
+        state = np.array([draw(st.sampled_from("sqfn")) for _ in range(ARMS)])  # q: a success that does not tell where
         share = np.array([draw(st.sampled_from([0.0, 1e-7, 0.3, 1.0])) for _ in range(ARMS)])
-        won = state == "s"
-        played.append((x, Feedback(won, np.where(won, share * x, np.nan), reported=state != "n")))
+        won = np.isin(state, ("s", "q")) & (x > 0.0)
+        played.append((x, Feedback(won, np.where(won & (state == "s"), share * x, np.nan), reported=state != "n")))
     return played
 
 

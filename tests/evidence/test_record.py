@@ -56,8 +56,6 @@ def test_an_arm_that_got_nothing_tells_nothing() -> None:
     evidence = Evidence.empty(2, 40.0)
     evidence.record([0.0, 5.0], Feedback([False, True], [NAN, 5.0]))  # a threshold may equal the allocation
     assert evidence.trials.tolist() == [0.0, 1.0]
-    evidence.record([0.0, 5.0], Feedback([True, False], [0.0, NAN]))  # nor does a threshold of 0 at no cost
-    assert evidence.trials.tolist() == [0.0, 2.0]
     assert evidence.successes.tolist() == [0.0, 1.0]
 
 
@@ -82,6 +80,8 @@ REFUSED: list[tuple[Any, Any, type[InputError], str]] = [
     ([[1.0, 2.0]], None, ShapeError, "shape"),
     (3.0, None, ShapeError, "shape"),
     ([0.4, 2.0], None, FeedbackError, "arm 0 succeeded with threshold 0.5 above its allocation 0.4"),
+    ([0.0, 2.0], Feedback([True, False], [0.0, NAN]), FeedbackError, "arm 0 succeeded with nothing"),
+    ([0.0, 2.0], Feedback([True, False], [NAN, NAN]), FeedbackError, "a success needs an allocation above 0"),
     ([1.0, 2.0, 3.0], Feedback([True, False, False], [0.5, NAN, NAN]), ShapeError, "shape"),
 ]
 
@@ -162,7 +162,7 @@ def test_a_log_equals_its_rounds() -> None:
         (([0.5], [1.0], [False], [NAN]), UnknownArmError, "whole number"),
         (([0], [-1.0], [False], [NAN]), AllocationError, "-1"),
         (([0], [50.0], [False], [NAN]), AllocationError, "row 0: x 50.0"),
-        (([0], [1.0], [True], [NAN]), FeedbackError, "threshold nan"),
+        (([0], [0.0], [True], [NAN]), FeedbackError, "allocation above 0"),
         (([0], [1.0], [True], [1.5]), FeedbackError, "threshold 1.5 and x 1.0"),
         (([0], [1.0], [2], [0.5]), FeedbackError, "true or false"),
         (([0, 1], [1.0], [False], [NAN]), ShapeError, "one length"),

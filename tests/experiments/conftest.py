@@ -17,10 +17,13 @@ TINY: dict[str, dict[str, Any]] = {
     "no-ucb": {"rounds": 40, "runs": 2},
     "ednet-fit": {},
     "ednet": {"rounds": 20, "runs": 2},
-    "criteo-fit": {"clicks": 300},
+    "criteo-fit": {"pairs": 3000},
     "criteo": {"rounds": 20, "runs": 2},
     "unknown-budget": {"rounds": 30, "runs": 2, "deltas": (1.0, 5.0)},
-    "lemmas": {"instances": 200, "trials": 40},
+    "plan": {"problems": 3, "budgets": 12},
+    "cascade": {"rounds": 30, "runs": 2},
+    "optimist": {"runs": 8, "rounds": 5, "horizons": (10, 40), "repeats": 3},
+    "lemmas": {"instances": 200, "trials": 40, "problems": 8},
 }
 
 

@@ -32,7 +32,7 @@ def test_one_experiment(tiny: None, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["reproduce", "criteo-fit", "--quick", "--out", str(out), "--workers", "1"]) == 0
     captured = capsys.readouterr()
     assert captured.out.strip() == f"page: {out / 'index.html'}"
-    assert captured.err == ""  # not a terminal
+    assert captured.err == "[1/1] criteo-fit: running\n"  # progress, also when piped
     assert (out / "index.html").exists()
 
 

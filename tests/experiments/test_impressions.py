@@ -12,9 +12,9 @@ import pytest
 
 from headgate import experiments
 from headgate.calibration.reading import Criteo, read_log
+from headgate.datasets.criteo import campaigns
 from headgate.errors import InputError
-from headgate.experiments.base import Setting
-from headgate.experiments.logged.criteo_fit import fit_clicks
+from headgate.experiments.logged.exposures import compare, draw_log, fit_both, fit_clicks, missed
 
 FILE = "criteo_attribution_dataset.tsv.gz"
 Rows = list[tuple[int, int, int, int]]
@@ -54,14 +54,39 @@ def test_counts_are_those_of_a_loop(tmp_path: Path) -> None:
         assert fit.activation == pytest.approx(len(places) / users)
 
 
-def test_the_fit_finds_the_law_that_clicks_were_drawn_from(tiny: None, tmp_path: Path) -> None:
-    """Within 4 standard errors or so, in three campaigns."""
-    full = experiments.EXPERIMENTS["criteo-fit"]
-    outcome = full.run(full.full, Setting(tmp_path))
-    for panel in outcome.numbers["panels"]:
-        assert sum(panel["counts"]) == 5000
-        assert panel["shape"] == pytest.approx(panel["true_shape"], abs=0.06)
-        assert panel["rate"] == pytest.approx(panel["true_rate"], rel=0.12)
+def test_the_cure_model_finds_the_truth_and_clickers_alone_do_not() -> None:
+    """The campaign of 12.0 impressions and p = .47: 0.7 and .11 among clickers, with a distance that looks perfect."""
+    truth = campaigns()
+    fits = fit_both(draw_log(truth, 60_000, np.random.default_rng(3)), truth.names or ())
+    made = compare(truth, 60_000, fits)
+    one = next(row for row in made["campaigns"] if row["name"] == "c11")
+    assert (one["typical"], one["p"]) == (pytest.approx(12.0), pytest.approx(0.47))
+    for what in ("typical", "p"):
+        low, high = one["cure"][f"{what}_interval"]
+        assert low < one[what] < high < 2.3 * low
+    assert one["clickers"]["typical"] == pytest.approx(0.7, abs=0.15)
+    assert one["clickers"]["p"] == pytest.approx(0.11, abs=0.01)
+    assert one["clickers"]["distance"] < 0.015
+    # 30 intervals of 95%: more than 5 miss with probability .003; without the exposures nearly all do.
+    assert missed(made, "cure")[0] <= 5
+    assert missed(made, "clickers")[0] >= 25
+    for row in made["earned"]:
+        assert row["clickers"] <= row["best"] + 1e-12
+        assert row["cure"] == pytest.approx(row["best"], rel=0.01)
+    assert made["earned"][1]["clickers"] < 0.98 * made["earned"][1]["best"]
+
+
+def test_a_generated_log_is_that_of_its_problem() -> None:
+    """Clicks within n impressions are binomial with p G(n): every count within 4.5 standard deviations."""
+    problem, rows = campaigns(), draw_log(campaigns(), 20_000, np.random.default_rng(5))
+    for arm in range(problem.arms):
+        own = rows.only(rows.arm == arm)
+        assert own.count.sum() == 20_000
+        for n in (1.0, 2.0, 5.0):
+            shown = own.count[own.allocation >= n].sum()
+            won = own.count[(own.allocation >= n) & own.success & (own.threshold <= n)].sum()
+            chance = problem.activation[arm] * float(problem.law.of_arm(arm).cdf(n, problem.rate[arm]))
+            assert abs(won - shown * chance) < 4.5 * np.sqrt(shown * chance * (1.0 - chance))
 
 
 def test_the_log_is_used_where_it_is_given(tiny: None, tmp_path: Path) -> None:

@@ -14,16 +14,18 @@ import pytest
 from headgate import experiments
 from headgate.calibration.reading.ednet_pseudo import read_answers
 from headgate.errors import InputError
-from headgate.experiments.part import Part
+from headgate.experiments.base import Part
 from headgate.simulation import Result
 from tests.experiments.answers import write_answers
 
-NAMES = ("theory", "ra-etc", "no-ucb", "ednet-fit", "ednet", "criteo-fit", "criteo", "unknown-budget")
+NAMES = (
+    "theory", "ra-etc", "no-ucb", "ednet-fit", "ednet", "criteo-fit", "criteo", "unknown-budget", "plan", "cascade",
+)  # fmt: skip
 """The figures; the lemmas have none."""
 
 
 def test_the_figures_are_the_paper_s_and_one_more() -> None:
-    assert tuple(experiments.EXPERIMENTS) == (*NAMES, "lemmas")
+    assert tuple(experiments.EXPERIMENTS) == (*NAMES, "lemmas", "optimist")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,7 +6,6 @@ in another file. A process that compiles says so on standard error; one that fin
 
 from __future__ import annotations
 
-import ast
 import fcntl
 import os
 import shutil
@@ -36,9 +35,9 @@ def probe(x, out):
     out[0] = part(x)
 """
 PART = """
-from numba import njit
+from headgate.kernels.part import njit
 
-@njit
+@njit()
 def part(x):
     return x + {added}
 """
@@ -56,12 +55,15 @@ class Copy:
             folder.mkdir(exist_ok=True)
             folder.chmod(0o777 | stat.S_ISVTX)
         (self.site / "headgate" / "kernels").mkdir(parents=True)
-        for source in ("__init__.py", "kernels/__init__.py", "kernels/cache.py", "kernels/compiled.py"):
+        for source in (
+            "__init__.py",
+            "kernels/__init__.py",
+            "kernels/cache.py",
+            "kernels/compiled.py",
+            "kernels/part.py",
+        ):
             shutil.copy(PACKAGE / source, self.site / "headgate" / source)
         (self.site / "headgate" / "__init__.py").write_text("")
-        (self.site / "headgate" / "laws").mkdir()
-        for source in cache.IMPORTED:
-            shutil.copy(PACKAGE / "laws" / source, self.site / "headgate" / "laws" / source)
         (self.site / "headgate" / "kernels" / "probe.py").write_text(PROBE)
         self.edit(1.0)
 
@@ -69,9 +71,9 @@ class Copy:
     def beside(self) -> Path:
         return self.site / "headgate" / "kernels" / "__pycache__"
 
-    def edit(self, added: float) -> None:
-        """Change what the kernel's part in the other file adds."""
-        (self.site / "headgate" / "kernels" / "probe_part.py").write_text(PART.format(added=added))
+    def edit(self, added: float, name: str = "probe_part") -> None:
+        """Change what a file of functions adds: the one that the kernel's part is in, or another."""
+        (self.site / "headgate" / "kernels" / f"{name}.py").write_text(PART.format(added=added))
 
     def start(self, user: int = 0, **environment: str) -> subprocess.Popen[str]:
         """Start a process; without HEADGATE_CACHE and XDG_CACHE_HOME unless they are given."""
@@ -110,7 +112,7 @@ def copy(tmp_path: Path) -> Copy:
 
 def entries(folder: Path) -> list[Path]:
     """The folders in which the probe's code lies."""
-    return sorted(folder.glob("*/probe.probe"))
+    return sorted(path for path in folder.glob("probe.probe/*") if path.is_dir())
 
 
 FOLDERS = {
@@ -138,9 +140,19 @@ def test_code_is_kept_and_an_edit_of_any_kernel_is_noticed_in_every_folder(copy:
     answer, said = copy.run(user, **environment)
     assert answer == 3.0
     assert said.startswith("headgate: compiling")
+    assert len(entries(copy.root / folder)) == 2
+    assert len(list(copy.root.rglob("probe.probe"))) == 1  # and nothing was written anywhere else
+
+
+def test_code_is_known_by_its_content(copy: Copy) -> None:
+    chosen = {"HEADGATE_CACHE": str(copy.root / "chosen")}
+    for added in (1.0, 2.0):
+        copy.edit(added)
+        assert copy.run(0, **chosen)[0] == 1.0 + added
     copy.edit(1.0)
-    assert copy.run(user, **environment) == (2.0, "")  # by content, not by time: the old code is right again
-    assert len(list(copy.root.rglob("probe.probe"))) == 2  # and nothing was written anywhere else
+    assert copy.run(0, **chosen) == (2.0, "")  # not by time: the old code is right again
+    copy.edit(3.0, "other_part")  # which the kernel does not import
+    assert copy.run(0, **chosen) == (2.0, "")
 
 
 @as_root
@@ -188,14 +200,14 @@ def test_processes_that_start_together_compile_once(copy: Copy) -> None:
     assert [out for out, _ in said] == ["2.0\n"] * 4
     assert sum("compiling" in err for _, err in said) == 1
     (entry,) = entries(copy.beside)
-    assert sorted(path.name for path in entry.parent.iterdir()) == ["probe.probe", "probe.probe.lock"]
+    assert sorted(path.name for path in entry.parent.iterdir()) == [entry.name, f"{entry.name}.lock"]
 
 
 @pytest.fixture
 def locked(copy: Copy) -> Iterator[None]:
     """Every lock there is, held by this process."""
     copy.run()
-    locks = [path.open("r+") for path in copy.beside.glob("*/*.lock")]
+    locks = [path.open("r+") for path in copy.beside.glob("probe.probe/*.lock")]
     assert locks
     for lock in locks:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -234,27 +246,44 @@ def test_damaged_code_is_made_again(copy: Copy) -> None:
 def test_what_a_killed_process_left_is_removed(copy: Copy) -> None:
     copy.run()
     (entry,) = entries(copy.beside)
-    entry.rename(entry.parent / ".probe.probe.left")
+    entry.rename(entry.parent / f".{entry.name}.left")
     assert "compiling" in copy.run()[1]
-    assert sorted(path.name for path in entry.parent.iterdir()) == ["probe.probe", "probe.probe.lock"]
+    assert sorted(path.name for path in entry.parent.iterdir()) == [entry.name, f"{entry.name}.lock"]
 
 
 def test_the_oldest_keys_go(tmp_path: Path) -> None:
     names = [f"{n:024x}" for n in range(12)]
     for age, name in enumerate(names):
-        (tmp_path / name / "some.kernel").mkdir(parents=True)
+        (tmp_path / name).mkdir()
+        (tmp_path / f"{name}.lock").touch()
         os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
-    (tmp_path / "something else").mkdir()
     cache._drop_old(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [*names[:8], "something else"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [*names[:8], *(f"{name}.lock" for name in names[:8])]
+    )
 
 
-def test_the_key_covers_all_that_the_kernels_import() -> None:
-    imported = set()
-    for source in (PACKAGE / "kernels").glob("*.py"):
-        for node in ast.walk(ast.parse(source.read_text())):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            imported |= {name for name in names if name.startswith("headgate.")}
-    elsewhere = {name for name in imported if not name.startswith("headgate.kernels")}
-    assert elsewhere <= {f"headgate.laws.{Path(name).stem}" for name in cache.IMPORTED}
+IMPORT_EACH = """
+import importlib, pathlib, sys, types
+root = pathlib.Path(sys.argv[1])
+for kernel in sorted((root / "kernels").glob("*.py")):
+    for name in [name for name in sys.modules if name.startswith("headgate")]:
+        del sys.modules[name]
+    for name, path in (("headgate", root), ("headgate.laws", root / "laws")):  # without what their __init__ imports
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = [str(path)]
+    importlib.import_module(f"headgate.kernels.{kernel.stem}")
+    loaded = [module for name, module in sys.modules.items() if name.startswith("headgate.") and module.__spec__]
+    print(kernel.stem, *(module.__file__ for module in loaded))
+"""
+
+
+def test_the_key_covers_all_that_a_kernel_imports() -> None:
+    """Against Python itself: what has been loaded after a kernel's module was imported alone."""
+    command = [sys.executable, "-c", IMPORT_EACH, str(PACKAGE)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(lines) > 20
+    never_compiled = {PACKAGE / "kernels" / "__init__.py", PACKAGE / "kernels" / "cache.py"}
+    for line in lines:
+        module, *loaded = line.split()
+        assert set(map(Path, loaded)) - never_compiled <= set(cache.sources(module)), module

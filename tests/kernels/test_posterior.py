@@ -1,21 +1,24 @@
 """Thompson's posterior against the exact one: total variation of the success probability at five allocations.
 
-Where the shape is known the reference is a grid over (l, logit p), from the raw history; where it is learned, 300,000
-curves from the prior, weighted by their likelihood. 3,000 draws in ten classes of equal mass: their sampling error
-alone is a total variation of .022 on average, and above .041 once in a thousand times.
+Where the shape is known the reference is a grid over (l, logit p), from the raw history; where it is learned, curves
+from Student laws that follow the posterior as the likelihood is let in step by step, weighted by posterior over
+density. 3,000 draws in ten classes of equal mass: their sampling error alone is a total variation of .022 on average,
+and above .041 once in a thousand times.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import special
 
 import headgate as hg
 from headgate.evidence import Evidence
-from headgate.kernels.columns import ACTIVATION, DRAWN_B, DUE, RATE
+from headgate.kernels.columns import ACTIVATION, DRAWN_A, DRAWN_B, DRAWN_SHIFT, DUE, RATE
 from headgate.laws import Floats, Law
 from headgate.policies.thompson import Thompson, ThompsonState
+from tests.estimators.hazards_reference import reached
 
 DRAWS = 3000
 BUDGET = 40.0
@@ -32,6 +35,7 @@ CASES = {
     "failures of much": (50, 5.0, 40.0, 1e-9, 0.15),
     "successes": (40, 30.0, 40.0, 1.0, 1.5),
     "tiny": (100, 1e-3, 4e-3, 0.9, 400.0),
+    "small": (100, 1e-2, 4e-2, 0.9, 40.0),
     "tiny failures": (100, 1e-3, 4e-3, 0.9, 0.1),
     "huge": (100, 35.0, 40.0, 0.5, 0.05),
 }
@@ -45,15 +49,15 @@ def history(law: Law, case: str) -> tuple[Floats, Floats]:
     return x, np.where((rng.random(count) < activation) & (threshold <= x), threshold, np.nan)
 
 
-def drawn(law: Law, x: Floats, threshold: Floats) -> tuple[Floats, Floats]:
-    """The hyperprior, and draws of many learners that have all seen the same and pool nothing."""
+def drawn(law: Law, x: Floats, threshold: Floats, refreshes: int = 1) -> tuple[Floats, Floats]:
+    """The hyperprior, and draws of many learners that begin with all of a history and pool nothing."""
     policy = Thompson(law, 1, BUDGET, seed=np.arange(DRAWS), calm=np.inf)
     state: ThompsonState = policy.state
     if x.size:
         rows = Evidence.of_rows(np.zeros(x.size, int), x, threshold > 0.0, threshold, arms=1, max_budget=BUDGET)
         state.evidence.bins[:] = rows.bins
     draw = np.empty(0)
-    for _ in range(6):  # a population needs a few refreshes to arrive
+    for _ in range(refreshes):
         state.memory[..., DUE], state.prior[:] = 0.0, policy._hyperprior
         draw = policy.draw(state)
         state.round += 1
@@ -100,29 +104,99 @@ def test_draws_of_a_known_shape_are_the_exact_posterior(law: Law, case: str) -> 
     assert max(far) < 0.1, np.round(far, 3)
 
 
-@pytest.mark.parametrize("case", ["nothing", "few", "some", "a ridge", "failures", "failures of much", "tiny failures"])
-def test_draws_of_a_learned_shape_are_the_exact_posterior(case: str) -> None:
-    law = hg.Weibull("learn")
-    x, threshold = history(hg.Weibull(2.0), case)
-    prior, draw = drawn(law, x, threshold)
-    rng = np.random.default_rng(1)
-    l, t, s = (rng.normal(prior[0, c], np.sqrt(prior[1, c]), 300_000) for c in range(3))
-    shape = (np.log(np.log(4.0)) - np.log(np.log(4.0 / 3.0))) / np.exp(s)
-    inside = (shape > 0.05) & (shape < 20.0)
-    l, t, shape = l[inside], t[inside], shape[inside]
-    rate, p = np.log(2.0) ** (1.0 / shape) / np.exp(l), special.expit(t)
+def curves_of(law: Law, s: Floats) -> tuple[Law, NDArray[np.bool_]]:
+    """The law at spreads s = log log(q75 / q25), one for each arm, and whether it has such a spread."""
+    assert law.free is not None
+    shapes = np.geomspace(law.free.least, law.free.most, 4001)
+    low, high = (law.with_shape(shapes).quantile(q, np.ones(shapes.size)) for q in (0.25, 0.75))
+    spread = np.log(np.log(high / low))
+    known = np.isfinite(spread)
+    order = np.argsort(spread[known])
+    curves = law.with_shape(np.exp(np.interp(s, spread[known][order], np.log(shapes[known][order]))))
+    return curves, (s >= spread[known].min()) & (s <= spread[known].max())
 
-    def cdf(at: Floats) -> Floats:
-        return np.asarray(-np.expm1(-((rate * at) ** shape)))
 
-    won, log_w = threshold > 0.0, np.zeros(l.size)
-    with np.errstate(all="ignore"):
-        for amount in x[~won]:
-            log_w += np.log1p(-p * cdf(amount))
-        for seen in threshold[won]:
-            log_w += np.log(p * shape * rate) + (shape - 1.0) * np.log(rate * seen) - (rate * seen) ** shape
-    weight = np.exp(log_w - log_w.max())
-    weight /= weight.sum()
-    chance = -np.expm1(-((draw[:, RATE] * AT[:, None]) ** draw[:, DRAWN_B])) * draw[:, ACTIVATION]
-    far = [total_variation(cdf(a) * p, weight, c) for a, c in zip(AT, chance, strict=True)]
-    assert max(far) < 0.1, np.round(far, 3)
+def exact(law: Law, x: Floats, threshold: Floats, prior: Floats, count: int = 4000) -> tuple[Floats, Floats]:
+    """Weights (n,) of curves, and their chance of success at `AT`, (n, 5): the posterior where the shape is learned.
+
+    The likelihood to the power of h, h from 0 to 1 such that a tenth of the curves counts, is followed by a Student law
+    of five degrees of freedom with the weighted mean and covariance: tempering, and importance sampling at last.
+    """
+    rng, freedom, heat, last = np.random.default_rng(1), 5.0, 0.0, 0
+    mean, covariance = prior[0], np.diag(prior[1])
+    won = threshold > 0.0
+    while True:
+        size = 4 * count if last == 2 else count
+        root = np.linalg.cholesky(covariance)
+        z = rng.standard_normal((size, 3)) * np.sqrt(freedom / rng.chisquare(freedom, (size, 1)))
+        l, t, s = (mean + z @ root.T).T
+        (curves, there), p = curves_of(law, s), special.expit(t)
+        rate = np.asarray(curves.rate_of_quantile(np.exp(l), 0.5))
+        log_l = won.sum() * np.log(p)
+        with np.errstate(all="ignore"):
+            for amount in x[~won]:
+                log_l += np.log1p(-p * curves.cdf(amount, rate))
+            for seen in threshold[won]:
+                log_l += curves.log_pdf(seen, rate)
+        log_w = -0.5 * np.sum((np.stack([l, t, s], axis=1) - prior[0]) ** 2 / prior[1], axis=1)
+        log_w += 0.5 * (freedom + 3.0) * np.log1p(np.sum(z * z, axis=1) / freedom)
+        log_l, log_w = np.where(np.isfinite(log_l), log_l, -1e300), np.where(there, log_w, -np.inf)
+        for power in 1.0 - np.linspace(0.0, 1.0, 400) ** 0.25 * (1.0 - heat):
+            total = log_w + power * log_l
+            weight = np.exp(total - total.max())
+            weight /= weight.sum()
+            if 1.0 / np.sum(weight**2) > size / 10:
+                break
+        if last == 2:
+            return weight, np.stack([p * curves.cdf(a, rate) for a in AT], axis=1)
+        heat, last = power, last + (power == 1.0)
+        here = np.stack([l, t, s], axis=1)
+        mean = weight @ here
+        covariance = 1.2 * (weight * (here - mean).T) @ (here - mean)
+
+
+# Laws and histories; of the slower laws, those that are far from the prior or from normal.
+LEARNED: list[tuple[Law, str]] = [
+    *((hg.Weibull(2.0), case) for case in CASES),
+    *((hg.LogNormal(0.7), case) for case in ("some", "many", "tiny")),
+    *((hg.Lomax(1.5), case) for case in ("some", "a ridge", "small")),
+    (hg.Gamma(3.0), "some"),
+]
+
+
+def learned(truth: Law, case: str, refreshes: int, kept: bool) -> Floats:
+    """Total variation at each of AT, the shape learned; `kept`: from the posterior of what evidence keeps."""
+    law = type(truth)("learn")  # type: ignore[call-arg]
+    x, threshold = history(truth, case)
+    prior, draw = drawn(law, x, threshold, refreshes)
+    form = Thompson(law, 1, BUDGET)._candidates.drawn(
+        np.zeros((DRAWS, 1), int), *(draw[:, c, None] for c in (DRAWN_A, DRAWN_B, DRAWN_SHIFT))
+    )
+    at = np.broadcast_to(AT, (DRAWS, 1, AT.size))
+    chance = draw[:, ACTIVATION, None] * reached(form, np.zeros(1, bool), draw[:, RATE, None], at)[:, 0]
+    weight, reference = exact(law, *(as_kept(x, threshold) if kept else (x, threshold)), prior)
+    return np.array([total_variation(reference[:, a], weight, chance[:, a]) for a in range(AT.size)])
+
+
+def as_kept(x: Floats, threshold: Floats) -> tuple[Floats, Floats]:
+    """A history in which every amount is the mean of its bin."""
+    rows = Evidence.of_rows(np.zeros(x.size, int), x, threshold > 0.0, threshold, arms=1, max_budget=BUDGET)
+    seen, failed = (np.repeat(rows.means(kind)[0], rows.counts(kind)[0].astype(int)) for kind in ("seen", "failed"))
+    return np.concatenate([seen, failed]), np.concatenate([seen, np.full(failed.size, np.nan)])
+
+
+@pytest.mark.parametrize(("truth", "case"), LEARNED, ids=lambda v: v if isinstance(v, str) else v.name)
+def test_draws_of_a_learned_shape_are_the_exact_posterior(truth: Law, case: str) -> None:
+    far = learned(truth, case, refreshes=2, kept=False)
+    assert far.max() < 0.1, np.round(far, 3)
+
+
+def test_thresholds_in_the_first_bin_are_not_told_apart() -> None:
+    """Of 54 thresholds 24 lie below max_budget / 65,536, so that the shape is known less well than it could be.
+
+    The draws follow the posterior of what is kept, from the fourth refresh on: the truth lies ten standard deviations
+    from the prior. From that of the raw history they are far: docs/posterior.md says so.
+    """
+    far = learned(hg.Lomax(1.5), "tiny", refreshes=5, kept=True)
+    assert far.max() < 0.1, np.round(far, 3)
+    assert learned(hg.Lomax(1.5), "tiny", refreshes=5, kept=False).max() > 0.2

@@ -18,8 +18,17 @@ def test_auto_is_every_law_with_a_shape_to_learn() -> None:
     assert from_dict(automatic().to_dict()) == automatic()
 
 
-@pytest.mark.parametrize("laws", [(), ("weibull",), (hg.Weibull((1.0, 2.0)),), (hg.Weibull(), hg.DiscreteWeibull())])
-def test_what_is_no_candidate_is_refused(laws: tuple[object, ...]) -> None:
+def test_whole_thresholds_have_candidates_of_their_own() -> None:
+    assert all(law.integer for law in from_dict("auto-whole").laws)  # type: ignore[attr-defined]
+    policy = hg.Thompson("auto-whole", arms=2, max_budget=8.0, seed=0)
+    x = policy.allocate(8.0)
+    assert np.array_equal(x, np.floor(x))
+    with pytest.raises(hg.errors.ParameterError, match="auto"):
+        from_dict({"name": "auto", "shape": 2.0})
+
+
+@pytest.mark.parametrize("laws", [(), 3, ("weibull",), (hg.Weibull((1.0, 2.0)),), (hg.Weibull(), hg.DiscreteWeibull())])
+def test_what_is_no_candidate_is_refused(laws: object) -> None:
     with pytest.raises(hg.errors.ParameterError):
         OneOf(laws)  # type: ignore[arg-type]
 

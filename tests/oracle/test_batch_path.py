@@ -8,7 +8,7 @@ import pytest
 import headgate as hg
 from headgate.errors import BudgetError, UnsupportedError
 from headgate.laws import Law
-from headgate.oracle import path
+from headgate.oracle import Reward, path
 
 from .references import CONCAVE, EVERY, S_SHAPED, per_arm
 
@@ -25,7 +25,7 @@ LAWS = EVERY | OTHERS
 @pytest.mark.parametrize("limits", [False, True])
 @pytest.mark.parametrize("reward", ["sum", "cascade"])
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_a_row_of_a_batch_equals_the_single_call(law: Law, reward: str, limits: bool) -> None:
+def test_a_row_of_a_batch_equals_the_single_call(law: Law, reward: Reward, limits: bool) -> None:
     rng = np.random.default_rng(6)
     weight, rate = rng.random((3, 4, 5)), rng.uniform(1.05, 3.0, (4, 5))
     budget = rng.uniform(1.0, 8.0, (3, 1))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import headgate as hg
 from headgate.laws import Law
+from headgate.oracle import Reward
 
 from .references import whole_allocations
 
@@ -16,7 +17,7 @@ shapes = pytest.mark.parametrize("shape", [0.5, 1.0, 1.4, 3.0])
 
 
 def enumerate_best(
-    law: Law, weight: np.ndarray, rate: np.ndarray, budget: int, low: np.ndarray, high: np.ndarray, reward: str
+    law: Law, weight: np.ndarray, rate: np.ndarray, budget: int, low: np.ndarray, high: np.ndarray, reward: Reward
 ) -> float:
     every = np.array(list(whole_allocations(budget, low, high)))
     success = weight * law.cdf(every, rate)
@@ -27,7 +28,7 @@ def enumerate_best(
 @given(seed=st.integers(0, 2**32 - 1), budget=st.floats(0.0, 9.99), limits=st.booleans())
 @pytest.mark.parametrize("reward", ["sum", "cascade"])
 @shapes
-def test_against_every_allocation(shape: float, reward: str, seed: int, budget: float, limits: bool) -> None:
+def test_against_every_allocation(shape: float, reward: Reward, seed: int, budget: float, limits: bool) -> None:
     rng = np.random.default_rng(seed)
     law, weight, rate = hg.DiscreteWeibull(shape), rng.random(4), np.exp(rng.normal(-1.0, 0.8, 4))
     whole = int(budget)
@@ -95,7 +96,9 @@ def test_an_integer_batch_equals_its_rows() -> None:
 @given(seed=st.integers(0, 2**32 - 1), budget=st.floats(0.5, 7.0), limits=st.booleans())
 @pytest.mark.parametrize("reward", ["sum", "cascade"])
 @pytest.mark.parametrize("smooth", [hg.Exponential(), hg.Weibull(2.5)], ids=str)
-def test_integer_and_continuous_arms_together(smooth: Law, reward: str, seed: int, budget: float, limits: bool) -> None:
+def test_integer_and_continuous_arms_together(
+    smooth: Law, reward: Reward, seed: int, budget: float, limits: bool
+) -> None:
     rng = np.random.default_rng(seed)
     laws = [hg.DiscreteWeibull(0.8), smooth, hg.DiscreteWeibull(2.0), smooth]
     weight, rate = rng.random(4), np.exp(rng.normal(-0.7, 0.7, 4))
@@ -118,3 +121,28 @@ def test_integer_and_continuous_arms_together(smooth: Law, reward: str, seed: in
     assert best.value == pytest.approx(np.max(values), rel=1e-3, abs=1e-12)
     assert best.value >= np.max(values) * (1.0 - 1e-9)
     assert best.gap <= 1e-9
+
+
+@pytest.mark.parametrize("limits", [False, True])
+@pytest.mark.parametrize("shape", [0.25, 0.8, 1.0])
+@pytest.mark.parametrize("arms", [1, 7, 900])
+def test_falling_units_are_the_largest_there_are(arms: int, shape: float, limits: bool) -> None:
+    """Every unit of every arm, sorted: the best so many. Some arms are worth nothing, some are limited."""
+    rng, most = np.random.default_rng([arms, int(limits)]), 60
+    law = hg.DiscreteWeibull(shape if arms != 7 else shape * rng.uniform(0.5, 1.0, arms))
+    for spread in (1e-6, 0.5, 3.0):
+        weight, rate = rng.random(arms) * (rng.random(arms) < 0.9), np.exp(rng.normal(-1.0, spread, arms))
+        lower = np.floor(3.0 * rng.random(arms)) * limits
+        upper = lower + np.floor(most * rng.random(arms)) if limits else np.full(arms, float(most))
+        steps = np.arange(most + 4.0)[:, None]
+        units = np.diff(weight * law.cdf(steps, rate), axis=0)
+        allowed = np.where((steps[:-1] >= lower) & (steps[:-1] < upper), units, 0.0)
+        least, largest = float(np.sum(weight * law.cdf(lower, rate))), np.sort(allowed.ravel())[::-1]
+        for share in (0.001, 0.03, 0.4, 0.99, 1.5):
+            spare = int(share * np.sum(upper - lower))
+            best = hg.solve(law, weight, rate, float(lower.sum()) + spare, lower=lower, upper=upper)
+            assert best.value == pytest.approx(least + largest[:spare].sum(), rel=1e-12)
+            assert best.value == pytest.approx(np.sum(weight * law.cdf(best.x, rate)), rel=1e-13)
+            assert np.all((best.x >= lower) & (best.x <= upper) & (best.x == np.floor(best.x)))
+            assert best.x.sum() <= lower.sum() + spare
+            assert best.gap <= 1e-12

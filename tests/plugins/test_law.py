@@ -1,4 +1,4 @@
-"""A law of one file outside of the package, at most 40 lines: it solves, learns, calibrates, and is read back."""
+"""A law of one file outside of the package, at most 40 lines: it solves, learns, calibrates, is read and served."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ import pytest
 import headgate as hg
 from headgate.errors import ProblemFileError, UnregisteredError
 from headgate.laws import LAWS
+from headgate.service.engine.queue import Ledger
+from headgate.service.store import open_database
+from headgate.service.verify import verify
 from headgate.testing import LAW_CHECKS
 
 from ..calibration.logs import censored, log_of
+from ..service import asking
 from .gompertz import Gompertz
 
 SHAPE, RATE = 0.05, 0.1
@@ -77,6 +81,14 @@ def test_thompson_learns_its_shape_and_goes_on_from_json(gompertz: type[Gompertz
     assert np.mean(rewards[-100:]) > 0.85 * problem.solve(40.0).value
 
 
+def test_the_papers_policies_refuse_a_mean_that_does_not_tell_the_rate(gompertz: type[Gompertz]) -> None:
+    """Below shape 1 densities grow at first: the mean threshold below the budget rises with the rate, then falls."""
+    with pytest.raises(hg.errors.UnsupportedError, match=r"arm 0, Gompertz.* grows from .* does not tell the rate"):
+        hg.RAUCB(gompertz(0.1), arms=2, max_budget=40.0, rounds=100)
+    hg.RAUCB(gompertz(2.0), arms=2, max_budget=40.0, rounds=100)
+    hg.Greedy(gompertz(0.1), arms=2, max_budget=40.0, rounds=100, estimator="likelihood")
+
+
 def test_some_arms_learn_and_others_know(gompertz: type[Gompertz]) -> None:
     """A list of laws: a stranger's and three of ours are learned, one is known, one counts in whole units."""
     truth = [
@@ -136,6 +148,16 @@ def test_simulate(gompertz: type[Gompertz]) -> None:
     )
     assert np.all(np.isfinite(result.regret["thompson"]))
     assert result.regret["uniform"][:, -1].mean() > 0.0
+
+
+def test_the_service_learns_it_and_goes_on_after_a_restart(gompertz: type[Gompertz], tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'service.db'}"
+    ledger = Ledger(open_database(address))
+    asking.create(ledger, law={"name": gompertz.name, "shape": "learn"})
+    asking.play(ledger, 6)
+    database = open_database(address)  # what another process knows: the tables alone
+    assert sum(asking.decide(Ledger(database), "next")["allocation"].values()) == pytest.approx(20.0)
+    assert verify(database) == []
 
 
 def test_an_installed_package_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,3 +232,13 @@ def test_the_oracle_plays_the_optimum_and_must_be_told_the_truth() -> None:
     assert np.array_equal(policy.allocate(17.0), best.x)
     with pytest.raises(ParameterError, match="Oracle needs activation, rate"):
         Oracle(law, arms=10, max_budget=B)  # type: ignore[call-arg]  # on purpose
+
+
+def test_the_remarks_exploration_is_that_long_for_each_arm() -> None:
+    policy = ExploreThenCommit(Exponential(), arms=3, max_budget=40.0, rounds=1000, per_arm=True)
+    assert policy.exploration == 300
+    assert ExploreThenCommit(Exponential(), arms=3, max_budget=40.0, rounds=1000).exploration == 100
+    x = np.stack([policy.allocate(40.0) for _ in range(300)])
+    assert np.array_equal(x.sum(axis=0), [4000.0] * 3)
+    with pytest.raises(ParameterError, match="per_arm"):
+        ExploreThenCommit(Exponential(), arms=3, max_budget=40.0, rounds=1000, per_arm=2)  # type: ignore[arg-type]  # that is the point

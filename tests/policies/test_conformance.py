@@ -19,11 +19,13 @@ from headgate.policies import (
     POLICIES,
     RAUCB,
     Ask,
+    Contextual,
     ExploreThenCommit,
     Greedy,
     Guarded,
     Oracle,
     Policy,
+    Portfolio,
     State,
     Thompson,
     Uniform,
@@ -42,6 +44,9 @@ def guarded(law: Law, arms: int, max_budget: float, **common: Any) -> Guarded:
 
 MAKERS: dict[str, MakePolicy] = {
     "thompson": Thompson,
+    "contextual": Contextual,
+    "contextual features": partial(Contextual, features=3),
+    "contextual slopes": partial(Contextual, features=2, slopes=True),
     "lr-ucb": LRUCB,
     "guarded": guarded,
     "ra-ucb": partial(RAUCB, rounds=60),
@@ -54,6 +59,7 @@ MAKERS: dict[str, MakePolicy] = {
     "cucb": partial(CUCB, rounds=60),
     "cucb step": partial(CUCB, step=1.0),
     "mara": MARA,
+    "portfolio": partial(Portfolio, memory=30, kinds=3),
     "uniform": Uniform,
     "oracle": told,
 }
@@ -142,9 +148,9 @@ class Stubborn(Plain):
 class Hoarder(Plain):
     """Says that feedback changes evidence alone, and keeps more."""
 
-    def absorb(self, state: Any, x: Any, feedback: Any) -> Any:
+    def absorb(self, state: Any, x: Any, feedback: Any, features: Any = None) -> Any:
         state.round += 1
-        return super().absorb(state, x, feedback)
+        return super().absorb(state, x, feedback, features)
 
 
 @pytest.mark.parametrize(

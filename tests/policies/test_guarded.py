@@ -118,6 +118,8 @@ def test_what_cannot_be_guarded_is_refused() -> None:
     for options in ({"discount": 0.9}, {"reward": "cascade"}):
         with pytest.raises(UnsupportedError, match="guard"):
             hg.Guarded(hg.Thompson(PROBLEM.law, 4, BUDGET, **options))
+    with pytest.raises(UnsupportedError, match="none is known to be right"):
+        hg.Guarded(hg.Thompson("auto", 4, BUDGET))
     inner = hg.Guarded(hg.Thompson(PROBLEM.law, 4, BUDGET))
     for wrong in (inner, "thompson", hg.Thompson):
         with pytest.raises(ParameterError, match="policy must be"):

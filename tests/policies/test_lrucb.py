@@ -144,22 +144,37 @@ def test_it_learns() -> None:
 
 def test_a_budget_is_split_as_well_as_by_trying_everything() -> None:
     """Three arms, curves of all shapes: by looks at every pair of amounts in steps of 1/100."""
-    from headgate.kernels.split import split
-
-    rng = np.random.default_rng(0)
-    log_x, looks = np.linspace(np.log(0.01), 0.0, 40), LRUCB(hg.Exponential(), 3, 1.0)._looks
-    x = np.exp(log_x)
-    share = np.arange(101) / 100
+    rng, share = np.random.default_rng(0), np.arange(101) / 100
     for _ in range(30):
         law, rate = hg.Weibull(rng.uniform(0.6, 6.0, 3)), np.exp(rng.uniform(-0.5, 2.5, 3))
-        p = rng.uniform(0.2, 1.0, 3)
-        curve = np.stack([p * law.cdf(x[:, None], rate), p * law.pdf(x[:, None], rate) * x[:, None]], axis=-1)
-        none, free = np.zeros(3, dtype=bool), np.full(3, np.inf)
-        out = split(np.moveaxis(curve, 0, 1), log_x, np.zeros(3), free, np.ones(3), none, False, 1.0, looks)
-        first, second, third = (p[i] * law.of_arm(i).cdf(share, rate[i]) for i in range(3))
+        p, value = rng.uniform(0.2, 1.0, 3), rng.uniform(0.5, 2.0, 3)
+        policy = LRUCB(law, 3, 1.0)
+        x = np.exp(policy.log_places)[:, None]
+        curve = np.stack([p * law.cdf(x, rate), p * law.pdf(x, rate) * x], axis=-1)
+        policy.state.curves, policy.state.due = np.moveaxis(curve, 0, 1).copy(), np.full(3, np.inf)
+        out = policy.allocate(1.0, value=value)
+        first, second, third = (value[i] * p[i] * law.of_arm(i).cdf(share, rate[i]) for i in range(3))
         best = max(first[i] + (second[: 101 - i] + third[100 - i :: -1]).max() for i in range(101))
-        assert out.sum() <= 1.0 + 1e-12
-        assert (p * law.cdf(out, rate)).sum() > best - 0.012
+        assert out.sum() <= 1.0
+        assert (value * p * law.cdf(out, rate)).sum() > best - 0.006
+
+
+def test_whole_units_and_what_nobody_asks_for() -> None:
+    """Before anything is known every arm is sure to succeed with a little: the rest goes to all, in whole units."""
+    policy = LRUCB(hg.DiscreteWeibull(0.8), 3, 20.0)
+    x = policy.allocate(20.0, upper=[2.0, np.inf, np.inf])
+    assert x[0] <= 2.0
+    assert np.all(x == np.floor(x))
+    assert x.sum() >= 18.0
+    assert abs(x[1] - x[2]) <= 2.0
+    curve = np.zeros((3, 40, 2))
+    curve[:, :, 0] = [[0.2], [0.5], [0.1]] * np.minimum(np.exp(policy.log_places) / [[7.0], [4.0], [9.0]], 1.0)
+    policy.state.curves, policy.state.due = curve, np.full(3, np.inf)
+    x = policy.allocate(12.0)
+    assert np.all(x == np.floor(x))
+    assert x[1] >= 4.0
+    assert x[0] >= 7.0
+    assert x.sum() <= 12.0
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 1.5, np.nan, "small", [0.1, 0.2]])
@@ -169,6 +184,10 @@ def test_delta_must_be_a_probability(delta: object) -> None:
 
 
 def test_what_it_cannot_promise_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="none is known to be right"):
+        LRUCB("auto", 2, 1.0)
+    with pytest.raises(UnsupportedError, match="none is known to be right"):
+        LRUCB(hg.OneOf((hg.Exponential(), hg.Weibull(2.0))), 2, 1.0)
     with pytest.raises(UnsupportedError, match=r"discount must be 1, got 0\.9"):
         LRUCB(hg.Exponential(), 2, 1.0, discount=0.9)
     for wrong in ((1.0, 0.5), (0.0, 1.0), (1.0,), 3.0):

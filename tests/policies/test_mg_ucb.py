@@ -35,7 +35,10 @@ def learned(rounds: int) -> str:
 
 
 def load(text: str, kind: type[Policy] = MGUCB) -> Policy:
-    return kind.from_data(json.loads(text))
+    data = json.loads(text)
+    if kind is RAUCB:
+        del data["options"]["gain"]  # MG-UCB's own
+    return kind.from_data(data)
 
 
 def poured(policy: MGUCB | Oracle, budget: float, **how: float) -> Floats:
@@ -206,3 +209,39 @@ def test_a_whole_run_poured_equals_a_run_that_knows_the_budgets(seed: int) -> No
         np.testing.assert_array_equal(pouring.state.owed, told.state.owed)
     assert idle > 0  # it did happen
     np.testing.assert_allclose(pouring.evidence.trials, told.evidence.trials, atol=2.0)
+
+
+def as_written(policy: MGUCB, budget: float, delta: float) -> Floats:
+    """Within-round allocation of MG-UCB-Delta, line by line: delta to the arm with the largest marginal there."""
+    rate, p = (np.asarray(v) for v in (policy.curves(policy.state).rate, policy.curves(policy.state).weight))
+    x, s = np.zeros(policy.arms), 0.0
+    while s < budget - 1e-12:
+        step = min(delta, budget - s)
+        x[np.argmax(p * rate * np.exp(-rate * x))] += step
+        s += step
+    return x
+
+
+@pytest.mark.parametrize("delta", [0.25, 1.0, 5.0])
+def test_the_pseudocodes_marginal_is_there_and_not_the_better_one(delta: float) -> None:
+    """On the same beliefs: equal to the transcription, and never worth more than steps chosen by their gain."""
+    differs = 0
+    for rounds in range(100, 130):
+        data = json.loads(learned(rounds))
+        data["options"]["gain"] = "marginal"
+        policy, better = MGUCB.from_data(data), load(learned(rounds))
+        believed = policy.curves(policy.state)
+        x = poured(policy, B, step=delta)
+        assert x == pytest.approx(as_written(MGUCB.from_data(data), B, delta), abs=1e-9)
+        steps = poured(better, B, step=delta)  # type: ignore[arg-type]  # MGUCB
+        worth, at_most = (float(np.sum(believed.weight * -np.expm1(-believed.rate * y))) for y in (x, steps))
+        assert worth <= at_most + 1e-9
+        differs += not np.allclose(x, steps)
+    assert differs >= 10
+
+
+def test_the_pseudocodes_marginal_needs_a_density() -> None:
+    with pytest.raises(UnsupportedError, match="densities"):
+        MGUCB(DiscreteWeibull(1.0), arms=3, max_budget=10.0, rounds=50, gain="marginal")
+    with pytest.raises(hg.errors.ParameterError, match="gain"):
+        MGUCB(Exponential(), arms=3, max_budget=10.0, rounds=50, gain="slope")  # type: ignore[arg-type]  # that is the point

@@ -46,7 +46,7 @@ def written() -> dict[str, Any]:
 
 def test_a_numpy_count_of_arms_can_be_saved() -> None:
     policy = hg.Thompson(hg.Exponential(), arms=int(np.int64(3)), max_budget=9.0)
-    counted = hg.Thompson(hg.Exponential(), np.int64(3), 9.0)  # type: ignore[arg-type]  # NumPy's integers count too
+    counted = hg.Thompson(hg.Exponential(), np.int64(3), 9.0)  # NumPy's integers count too
     assert counted.to_json() == policy.to_json()
 
 
@@ -77,7 +77,7 @@ def test_what_is_not_feedback_is_refused_and_what_cannot_pour_says_so() -> None:
     for policy in (hg.Thompson(hg.Exponential(), 3, 9.0), hg.MARA(hg.Exponential(), 3, 9.0)):
         before = policy.to_json()
         with pytest.raises(hg.errors.FeedbackError, match=r"headgate\.Feedback"):
-            policy.observe([1.0, 1.0, 1.0], None)  # type: ignore[arg-type]  # on purpose
+            policy.observe([1.0, 1.0, 1.0])
         assert policy.to_json() == before
     with pytest.raises(hg.errors.UnsupportedError, match="cannot pour"):
         hg.Uniform(hg.Exponential(), 3, 9.0).pour()

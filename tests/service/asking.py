@@ -22,12 +22,12 @@ def create(ledger: Ledger, name: str = "quiz", **more: Any) -> None:
     assert answer is True, answer
 
 
-def ask(key: str, budget: float | None = 20.0, name: str = "quiz", step: float | None = None) -> Decide:
-    return Decide(name, DecisionRequest(budget=budget, decision_id=key, step=step))
+def ask(key: str, budget: float | None = 20.0, name: str = "quiz", **more: Any) -> Decide:
+    return Decide(name, DecisionRequest(budget=budget, decision_id=key, **more))
 
 
-def decide(ledger: Ledger, key: str, budget: float | None = 20.0, name: str = "quiz") -> dict[str, Any]:
-    (answer,) = ledger.answer([ask(key, budget, name)])
+def decide(ledger: Ledger, key: str, budget: float | None = 20.0, name: str = "quiz", **more: Any) -> dict[str, Any]:
+    (answer,) = ledger.answer([ask(key, budget, name, **more)])
     found: dict[str, Any] = json.loads(answer)
     return found
 

@@ -12,6 +12,7 @@ import uvicorn
 
 from headgate.service.settings import Settings
 from headgate.service.web.app import create_app
+from headgate.service.web.connections import OPTIONS, Protocol
 
 QUIZ: dict[str, Any] = {
     "arms": ["q1", "q2", "q3"],
@@ -22,9 +23,16 @@ QUIZ: dict[str, Any] = {
 
 
 @contextmanager
-def running(settings: Settings) -> Iterator[httpx.Client]:
+def running(settings: Settings, protocol: type[Protocol] = Protocol) -> Iterator[httpx.Client]:
     """Run a service and talk to it."""
-    config = uvicorn.Config(create_app(settings), host="127.0.0.1", port=0, log_level="warning", lifespan="on")
+    config = uvicorn.Config(
+        create_app(settings),
+        host="127.0.0.1",
+        port=0,
+        log_level="warning",
+        lifespan="on",
+        **OPTIONS | {"http": protocol},
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -21,9 +21,8 @@ from tests.service.harness import QUIZ, results
         ({"law": {"name": "weibull", "shape": -1}}, "shape"),
         ({"law": {"name": "weibull", "shape": 10**400}}, "number"),
         ({"law": {"name": "weibull", "shape": [1, 2]}}, "2 arms"),
-        ({"policy": {"name": "mara"}}, "order"),
-        ({"policy": {"name": "ra-ucb", "rounds": 100}}, "use thompson, lr-ucb, uniform, oracle"),
-        ({"policy": {"name": "thompson", "discount": 0.9}}, "discount"),
+        ({"policy": {"name": "ra-ucb"}}, "give rounds="),
+        ({"policy": {"name": "thompson", "discount": 1.1}}, "discount"),
         (
             {"policy": {"name": "thompson", "bogus": 1}},
             "does not take bogus: its options are law, arms, max_budget, seed",

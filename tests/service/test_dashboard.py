@@ -11,17 +11,16 @@ import httpx
 import numpy as np
 import pytest
 from scipy import special
+from starlette.requests import Request
 
 import headgate as hg
 from headgate.service.beliefs import Belief, believe
-from headgate.service.dashboard.bands import band, rim
-from headgate.service.dashboard.curves import seen
-from headgate.service.dashboard.files import PLOTLY
-from headgate.service.dashboard.pages import login_page
+from headgate.service.dashboard.curves import band, rim, seen
+from headgate.service.dashboard.pages import PLOTLY, page
 from headgate.service.engine.queue import Ledger
 from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database
-from headgate.service.views import row_of
+from headgate.service.store.rows import row_of
 from tests.service.asking import create, decide, play, tell
 from tests.service.harness import QUIZ, results, running
 
@@ -86,12 +85,18 @@ def test_an_unknown_allocator_is_a_page(pages: httpx.Client) -> None:
     assert pages.get("/allocators/none/data").status_code == 404
 
 
-def test_login_page_escapes() -> None:
-    page = login_page("<b>no</b>")
-    assert page.status_code == 401
-    assert b"&lt;b&gt;no" in page.body
-    assert b"Sign out" not in page.body
-    assert login_page(None).status_code == 200
+def test_pages_escape_what_they_are_given() -> None:
+    request = Request({"type": "http", "headers": [(b"host", b"here")], "scheme": "http", "path": "/", "root_path": ""})
+    shown = page("login.html", request, 401, title="Sign in", message="<b>no</b>")
+    assert shown.status_code == 401
+    assert b"&lt;b&gt;no" in shown.body
+    assert b"Sign out" not in shown.body
+
+
+def test_signing_in_with_a_wrong_key_says_so(pages: httpx.Client) -> None:
+    assert pages.get("/login").status_code == 200
+    answer = pages.post("/login", data={"key": "hg_none_none"})
+    assert (answer.status_code, "This key is not known" in answer.text) == (401, True)
 
 
 def test_none_of_it_is_in_the_schema(pages: httpx.Client) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headgate.service.engine.learner import Learner, evidence_of
+from headgate.service.bodies import DecisionRequest
+from headgate.service.engine.learner import Learner, read_evidence
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Receipt
 from headgate.service.faults import ConflictError, ServiceError, UnavailableError
 from headgate.service.store import Database, statements
+from headgate.service.store.rows import row_of
 from headgate.service.verify import verify
-from headgate.service.views import row_of
 from tests.service import asking
 from tests.service.harness import QUIZ, results
 
@@ -23,7 +23,7 @@ ARMS: list[str] = QUIZ["arms"]
 
 
 def stored(database: Database) -> Any:
-    return database.look(lambda connection: evidence_of(connection, 1, len(ARMS), QUIZ["max_budget"]).bins)
+    return database.look(lambda connection: read_evidence(connection, 1, len(ARMS), QUIZ["max_budget"])[0].bins)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -54,8 +54,7 @@ def test_shuffled_repeated_partial_and_contradictory_reports(database: Database,
             if isinstance(answer, ConflictError):
                 contradictions += 1
                 continue
-            assert isinstance(answer, Receipt), answer
-            heard[key] |= {arm: said[arm] for arm in answer.accepted}
+            heard[key] |= {arm: said[arm] for arm in json.loads(answer)["accepted"]}
     assert contradictions > 0
     expected = asking.evidence_of_log({k: (allocations[k], heard[k]) for k in allocations}, ARMS)
     assert np.array_equal(stored(database), expected.bins)
@@ -139,4 +138,4 @@ def test_a_restart_continues_where_it_was(database: Database) -> None:
     fresh = database.look(lambda connection: Learner(connection, row_of(connection, "quiz")))
     (learner,) = old.memory.learners.values()
     assert np.array_equal(fresh.evidence.bins, learner.evidence.bins)
-    assert asking.decide(new, "after")["allocation"] == fresh.allocate(20.0, 20)
+    assert asking.decide(new, "after")["allocation"] == fresh.allocate(DecisionRequest(budget=20.0), 20)

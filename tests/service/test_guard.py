@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
+from headgate.service.faults import TooManyError
 from headgate.service.settings import Settings
 from headgate.service.store import audit, open_database
-from headgate.service.store.keys import create_key, digest, revoke_key
+from headgate.service.store.keys import Key, create_key, digest, revoke_key
+from headgate.service.web.guard import Keyring
 from tests.service.harness import QUIZ, running
 
 Maker = Callable[..., str]
@@ -99,6 +101,34 @@ def test_a_rate_is_kept(guarded: httpx.Client, make_key: Maker) -> None:
     assert int(refused.headers["Retry-After"]) >= 1
 
 
+def test_a_batch_counts_as_many() -> None:
+    """A key of 2 a second has bursts of 4."""
+    ring, key = Keyring(), Key("k", "tester", "", "admin", 2.0, 0)
+    ring.charge(key)
+    ring.charge(key, 3)
+    with pytest.raises(TooManyError) as refused:
+        ring.charge(key)
+    assert 0.0 < refused.value.seconds <= 0.5
+    ring = Keyring()
+    ring.charge(key, 1000)  # more than a burst is let through once, and waited for afterwards
+    with pytest.raises(TooManyError) as refused:
+        ring.charge(key)
+    assert 490.0 < refused.value.seconds < 500.0
+
+
+def test_a_batch_over_http_counts_as_many(guarded: httpx.Client, make_key: Maker) -> None:
+    slow, admin = bearer(make_key("decide", rate=2.0)), bearer(make_key())
+    wait_for(guarded, admin)
+    assert guarded.put("/v1/allocators/quiz", json=QUIZ, headers=admin).status_code == 201
+    many = {"decisions": [{"budget": 1.0}] * 9}  # more than a burst, which is 4
+    assert guarded.post("/v1/allocators/quiz/decisions/batch", json=many, headers=slow).status_code == 200
+    refused = guarded.post("/v1/outcomes", json={"outcomes": [{"decision_id": "x", "results": {}}] * 4}, headers=slow)
+    assert refused.status_code == 429
+    assert refused.json()["error"]["code"] == "too-many-requests"
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert guarded.get("/v1/allocators/quiz", headers=admin).json()["counts"]["decisions"] == 9
+
+
 def test_secrets_are_stored_as_digests_and_never_logged(
     guarded: httpx.Client, make_key: Maker, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -136,6 +166,7 @@ def test_a_cookie_may_look_but_not_change(guarded: httpx.Client, make_key: Maker
     assert signed.status_code == 303
     for rule in ("HttpOnly", "SameSite=strict"):
         assert rule in signed.headers["set-cookie"]
+    assert key.split("_", 2)[2] not in signed.headers["set-cookie"], "what the browser keeps is not the key"
     assert guarded.get("/v1/allocators").status_code == 200
     assert guarded.put("/v1/allocators/quiz", json=QUIZ).status_code == 401
     guarded.post("/logout")

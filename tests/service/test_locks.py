@@ -11,9 +11,12 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
+from headgate.service import snapshots
+from headgate.service.bodies import EvidenceBody
 from headgate.service.engine import changes
 from headgate.service.engine.queue import Ledger, Queue
-from headgate.service.faults import UnavailableError
+from headgate.service.faults import NotFoundError, RefusedError, UnavailableError
+from headgate.service.spec import ArmSpec
 from headgate.service.store import Database, open_database, statements
 from headgate.service.verify import verify
 from tests.service import asking
@@ -27,11 +30,32 @@ def _lock_as_a_batch_does(connection: Connection) -> None:
     assert len(statements.LOCK.rows(connection, ids=[1], names=[])) == 1
 
 
-def _lock_as_a_change_does(connection: Connection) -> None:
-    assert changes.locked(connection, "quiz")["id"] == 1
+def _add_an_arm_that_is_there(connection: Connection) -> None:
+    assert not changes.add_arm(connection, "a test", "quiz", ArmSpec(name="q1"))
 
 
-@pytest.mark.parametrize("lock", [_lock_as_a_batch_does, _lock_as_a_change_does])
+def _retire_an_arm_that_is_not_there(connection: Connection) -> None:
+    with pytest.raises(NotFoundError):
+        changes.retire_arm(connection, "a test", "quiz", "nobody")
+
+
+def _import_what_cannot_be(connection: Connection) -> None:
+    body = EvidenceBody(max_budget=1.0, bins=[1, 1], arms=[])
+    with pytest.raises(RefusedError):
+        changes.import_evidence(connection, "a test", "quiz", "i", body)
+
+
+def _keep_a_snapshot_that_is_not_due(connection: Connection) -> None:
+    assert not snapshots.keep(connection, "quiz", snapshots.take(connection, "quiz"))
+
+
+LOCKS = [  # whatever reads before it writes, without having written anything that would lock by itself
+    _lock_as_a_batch_does, _add_an_arm_that_is_there, _retire_an_arm_that_is_not_there, _import_what_cannot_be,
+    _keep_a_snapshot_that_is_not_due,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lock", LOCKS)
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_postgresql_locks_the_allocator(database: Database, lock: Callable[[Connection], None]) -> None:
     """While one transaction has an allocator, nobody else gets it; afterwards they do."""
@@ -49,12 +73,12 @@ def test_postgresql_locks_the_allocator(database: Database, lock: Callable[[Conn
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_sqlite_is_locked_before_anything_is_read(database: Database) -> None:
     """A transaction that writes takes the one write lock when it begins, so that what it read cannot change."""
-    for begin in (database.begin, database.begin_at_once):
-        connection = begin()
+    for at_once in (False, True):
+        connection = database.begin(at_once=at_once)
         assert connection is not None
-        assert database.begin_at_once() is None, "two transactions that may write were open at once"
+        assert database.begin(at_once=True) is None, "two transactions that may write were open at once"
         connection.close()
-    after = database.begin_at_once()
+    after = database.begin(at_once=True)
     assert after is not None
     after.close()
 

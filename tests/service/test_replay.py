@@ -12,7 +12,7 @@ from sqlalchemy import select
 import headgate as hg
 from headgate.policies import Policy
 from headgate.service.engine.queue import Ledger
-from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms
+from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms, seed_of
 from headgate.service.store import Database, schema
 from tests.service import asking
 from tests.service.harness import QUIZ, results
@@ -24,7 +24,7 @@ Said = dict[str, Any]
 def plain(spec: dict[str, Any]) -> Policy:
     """The policy that the service runs, as an object of its own."""
     body = AllocatorSpec.model_validate(spec)
-    return build_policy(body, resolved_arms(body))
+    return build_policy(body, resolved_arms(body), seed_of(body, "quiz"))
 
 
 def observe(policy: Policy, allocation: dict[str, float], said: Said) -> None:

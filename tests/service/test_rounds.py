@@ -93,7 +93,6 @@ def test_a_contradiction_stores_nothing_of_its_report(client: httpx.Client) -> N
     [
         ({"nobody": {"success": False}}, "results.nobody"),
         ({"q1": {"success": True, "threshold": 1e6}}, "results.q1.threshold"),
-        ({"q1": {"success": True}}, "results.q1"),
         ({"q1": {"success": False, "threshold": 1.0}}, "results.q1"),
         ({"q1": {"success": True, "threshold": -1.0}}, "results.q1.threshold"),
         ({"q1": {}}, "results.q1.success"),
@@ -110,6 +109,23 @@ def test_a_wrong_outcome_names_its_field_and_stores_nothing(
     assert refused.json()["error"]["fields"][0]["field"] == field
     assert client.get(f"/v1/decisions/{key}").json()["results"] == {}
     assert counts(client)["pending"] == 1
+
+
+def test_a_success_may_leave_its_threshold_untold(client: httpx.Client) -> None:
+    """Counted apart, said again without effect, and not the same as a success with a threshold."""
+    put(client, policy={"name": "uniform"})
+    key = decide(client)["decision_id"]
+    untold = {"q1": {"success": True}}
+    assert report(client, key, untold).json()["accepted"] == ["q1"]
+    assert report(client, key, untold).json()["accepted"] == []
+    assert report(client, key, {"q1": {"success": True, "threshold": 1.0}}).status_code == 409
+    assert report(client, key, {"q1": {"success": False}}).status_code == 409
+    assert client.get(f"/v1/decisions/{key}").json()["results"]["q1"] == {
+        "success": True, "threshold": None, "amount": None,
+    }  # fmt: skip
+    arms = client.get("/v1/allocators/quiz/evidence").json()["arms"]
+    assert sum(count for _, count, _ in arms["q1"]["reached"]) == 1
+    assert "seen" not in arms["q1"]
 
 
 def test_a_schedule_is_followed_until_the_money_is_gone(client: httpx.Client) -> None:
@@ -132,6 +148,39 @@ def test_a_schedule_is_followed_until_the_money_is_gone(client: httpx.Client) ->
     assert counts(client)["budget"] == pytest.approx(9.0, abs=1e-4)
 
 
+def test_a_schedule_without_switching_has_each_arm_once_and_learns_how_long_budgets_last(client: httpx.Client) -> None:
+    put(client, law="exponential", policy={"name": "oracle", "activation": [0.9, 0.8, 0.7], "rate": [0.3, 0.2, 0.05]})
+    law, p, rate = hg.Exponential(), [0.9, 0.8, 0.7], [0.3, 0.2, 0.05]
+    known = hg.Oracle(law, 3, 30.0, activation=p, rate=rate)  # the same, beside the service
+    for spent in (4.0, 5.5, None, 4.5, 0.0):  # None: the plan ended before the budget did
+        slots = decide(client, budget=None, switching=False)
+        plan = known.plan()
+        assert [slot["arm"] for slot in slots["schedule"]] == [f"q{arm + 1}" for arm in plan.order]
+        np.testing.assert_allclose([slot["amount"] for slot in slots["schedule"]], plan.amounts[plan.order], rtol=1e-12)
+        whole = float(plan.amounts.sum())
+        lasted = whole if spent is None else spent
+        said = results({f"q{i + 1}": x for i, x in enumerate(plan.given(lasted).tolist())}, {"q1"})
+        answer = report(client, slots["decision_id"], said, spent=lasted)
+        assert answer.json()["complete"], answer.text
+        assert report(client, slots["decision_id"], said, spent=lasted).json()["accepted"] == []
+        known.observe_budget(lasted, censored=spent is None)
+    for body, words in (({"budget": 3.0, "switching": False}, "switching"),
+                        ({"budget": None, "switching": False, "step": 1.0}, "with switching"),
+                        ({"budget": None, "switching": 0}, "boolean")):  # fmt: skip
+        refused = client.post("/v1/allocators/quiz/decisions", json=body)
+        assert refused.status_code == 422
+        assert words in refused.text
+    assert client.put("/v1/allocators/even", json=QUIZ | {"policy": {"name": "uniform"}}).status_code == 201
+    refused = client.post("/v1/allocators/even/decisions", json={"budget": None, "switching": False})
+    assert refused.status_code == 422
+    assert "cannot plan" in refused.text
+    asked = {"budget": None, "switching": False, "decision_id": "mine"}
+    first = client.post("/v1/allocators/quiz/decisions", json=asked)
+    assert client.post("/v1/allocators/quiz/decisions", json=asked).content == first.content
+    other = client.post("/v1/allocators/quiz/decisions", json=asked | {"switching": True})
+    assert other.status_code == 409
+
+
 def test_silence_is_not_failure_unless_the_allocator_says_so(client: httpx.Client) -> None:
     for name, silence in (("patient", "ignore"), ("strict", "failure")):
         body = QUIZ | {"feedback_deadline": 0.05, "on_expiry": silence, "policy": {"name": "uniform"}}
@@ -145,10 +194,21 @@ def test_silence_is_not_failure_unless_the_allocator_says_so(client: httpx.Clien
     assert (strict["expired"], strict["complete"], strict["reward"]) == (0, 1, 0)
     late = client.post("/v1/decisions/patient/outcome", json={"results": {"q1": {"success": False}}}).json()
     assert late["late"], "late, and counted all the same"
+    assert client.get("/v1/allocators/patient").json()["counts"]["late"] == 1
     won = {"q1": {"success": True, "threshold": 0.5}}
     assert client.post("/v1/decisions/strict/outcome", json={"results": won}).status_code == 409
     trials = client.get("/v1/allocators/patient/evidence").json()["arms"]["q1"]["played"]
     assert sum(n for _, n, _ in trials) == 1
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("budget", "status"), [(30.0, 200), (30.0 * (1.0 + 1e-9), 422), (30.2, 422), (60.0, 422)])
+def test_no_budget_above_the_largest(client: httpx.Client, budget: float, status: int) -> None:
+    put(client)
+    answer = client.post("/v1/allocators/quiz/decisions", json={"budget": budget})
+    assert answer.status_code == status
+    assert status == 200 or answer.json()["error"]["fields"][0]["field"] == "budget"
+    assert client.get("/v1/allocators/quiz").json()["counts"]["decisions"] == (status == 200)
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
@@ -159,7 +219,7 @@ def test_an_arm_that_got_nothing_cannot_succeed(client: httpx.Client) -> None:
     said = {"a": {"success": False}, "b": {"success": True, "threshold": 0.0}}
     refused = report(client, decision["decision_id"], said)
     assert refused.status_code == 422
-    assert refused.json()["error"]["fields"][0]["field"] == "results.b.threshold"
+    assert refused.json()["error"]["fields"][0]["field"] == "results.b"
     assert client.get(f"/v1/decisions/{decision['decision_id']}").json()["results"] == {}
     said["b"] = {"success": False}
     assert report(client, decision["decision_id"], said).json()["complete"], "that it failed may be said"
@@ -250,6 +310,9 @@ def test_a_schedule_has_a_size(client: httpx.Client) -> None:
     assert len(plan) <= 300 * 16
     assert sum(step["amount"] for step in plan) == pytest.approx(30.0)
     assert all(a["arm"] != b["arm"] for a, b in pairwise(plan))
+    refused = client.post("/v1/allocators/quiz/decisions", json={"budget": None, "switching": False})
+    assert refused.status_code == 422
+    assert "more than 50 arms, got 300" in refused.text
     many = {"decisions": [{"budget": None}] * 11}
     assert client.post("/v1/allocators/quiz/decisions/batch", json=many).status_code == 422
 
@@ -267,7 +330,10 @@ def test_the_examples_in_the_documentation_run(client: httpx.Client) -> None:
     names: dict[str, Any] = {}
     for block in text.split("```python\n")[1:]:  # each goes on where the one before ended
         code = block.split("```")[0].replace("http://127.0.0.1:8000", str(client.base_url))
+        before = names.get("client")
         exec(code, names)  # noqa: S102  # our own documentation
+        if before not in (None, names["client"]):
+            before.close()
     names["client"].close()
-    assert client.get("/v1/allocators/quiz").json()["counts"]["complete"] == 1
+    assert client.get("/v1/allocators/quiz").json()["counts"]["complete"] == 2
     assert names["everything"].trials.sum() > 8, "four of the log, twice, and what was decided"

@@ -8,9 +8,11 @@ import pytest
 from sqlalchemy import Connection, text
 
 from headgate.errors import InputError
+from headgate.service import upkeep
 from headgate.service.backup import backup, restore
 from headgate.service.engine import changes
 from headgate.service.engine.queue import Ledger
+from headgate.service.engine.records import Change
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import Database, open_database, schema
 from headgate.service.verify import verify
@@ -34,6 +36,10 @@ def played(database: Database) -> Database:
     asking.decide(ledger, "nothing", 0.0)
     plan = asking.decide(ledger, "plan", None)["schedule"]
     ledger.answer([asking.tell("plan", {plan[0]["arm"]: {"success": False}}, spent=0.5 * plan[0]["amount"])])
+    for key, share in (("slots", 0.4), ("done", 1.0), ("none", 0.0)):
+        slots = asking.decide(ledger, key, None, switching=False)["schedule"]
+        spent = share * sum(slot["amount"] for slot in slots)
+        ledger.answer([asking.tell(key, {slots[0]["arm"]: {"success": False}} if spent else {}, spent=spent)])
     return database
 
 
@@ -47,13 +53,15 @@ def test_an_untouched_state_is_right(played: Database) -> None:
         ("UPDATE evidence SET number = number + 1 WHERE position = 1 AND kind = 1", "evidence"),
         ("UPDATE evidence SET total = total - 1 WHERE kind = 2", "evidence"),
         ("DELETE FROM evidence WHERE position = 0", "evidence"),
+        ("DELETE FROM evidence WHERE position = -1 AND kind = 0", "how long budgets lasted"),
+        ("UPDATE evidence SET total = total + 1 WHERE position = -1 AND kind = 2", "how long budgets lasted"),
         ("UPDATE allocators SET reward = reward + 1 WHERE id = 2", "reward"),
         ("UPDATE allocators SET complete = complete - 1", "complete"),
         ("UPDATE allocators SET given_units = given_units + 1", "given_units"),
         ("DELETE FROM waiting", "waiting"),
         ("DELETE FROM reports WHERE round = 3 AND allocator_id = 1", "evidence"),
         ("DELETE FROM reports WHERE round = 4; DELETE FROM waiting WHERE round = 4;"
-         "DELETE FROM decisions WHERE round = 4 AND allocator_id = 1", "round"),
+         "DELETE FROM reasons WHERE round = 4;DELETE FROM decisions WHERE round = 4 AND allocator_id = 1", "round"),
     ],
 )  # fmt: skip
 def test_damage_is_found(played: Database, damage: str, words: str) -> None:
@@ -90,6 +98,7 @@ def test_a_backup_is_restored_and_goes_on(played: Database, tmp_path: Path) -> N
     with pytest.raises(InputError, match="never overwrites"):
         backup(played, file)
     other = open_database(f"sqlite:///{tmp_path / 'other.db'}")
+    Ledger(other).answer([Change(upkeep.beat)])  # a service has run there, and nobody has asked it anything
     assert restore(file, other) == rows
     assert verify(other) == []
     assert _rows(played) == _rows(other)

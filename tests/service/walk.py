@@ -1,8 +1,8 @@
 """How far a request walks: the files and the calls of headgate's own code for one decision and one outcome.
 
 `python -m tests.service.walk` prints both walks. A call is a frame of a function of ours that is entered for the first
-time, whoever called it; a coroutine that goes on after a pause is not counted again. Reported, not asserted: a number
-to look at before a layer is added.
+time, whoever called it; a coroutine that goes on after a pause is not counted again. `test_walk.py` holds the service
+to what it is: look here before a layer is added.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import asyncio
 import sys
 import tempfile
 from collections import Counter
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
+from unittest.mock import patch
 
 import httpx
 
@@ -56,9 +58,16 @@ class Walk:
         """The functions that were passed: what a reader has to look up."""
         return {name for name in self.calls if not name.endswith(("comp>", "genexpr>", "lambda>"))}
 
+    def within(self, room: str) -> set[str]:
+        """The functions of one room that were passed."""
+        return {name for name in self.functions if name.startswith(room)}
+
     def __str__(self) -> str:
         lines = [f"  {count:3d} {name}" for name, count in self.calls.items()]
+        within = self.within("service/")
         totals = f"{len(self.files)} files, {len(self.functions)} functions, {self.calls.total()} calls"
+        files = {name.partition(":")[0] for name in within}
+        totals += f"; of the service itself {len(files)} files, {len(within)} functions"
         return "\n".join([totals, *lines])
 
 
@@ -66,9 +75,10 @@ async def walks(database: str) -> tuple[Walk, Walk]:
     """Return the walks of one decision and of one outcome, in a service that has answered some before."""
     app = create_app(Settings(database=database, keys=False))
     transport = httpx.ASGITransport(app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(
-        transport=transport, base_url="http://127.0.0.1"
-    ) as client:  # fmt: skip
+    async with AsyncExitStack() as stack:
+        with patch("headgate.service.web.app._beside", return_value=()):  # upkeep would be counted too
+            await stack.enter_async_context(app.router.lifespan_context(app))
+        client = await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1"))
         await client.put("/v1/allocators/quiz", json=QUIZ)
         for i in range(5):
             with Walk() as deciding:

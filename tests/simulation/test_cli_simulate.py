@@ -57,6 +57,19 @@ def test_json_has_every_digit(problem_path: Path, expected: Result) -> None:
     assert data["configuration"] == expected.configuration
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_law_may_be_learned(three: hg.Problem, tmp_path: Path, *, whole: bool) -> None:
+    """`--law auto` is for those that learn it; whole thresholds have laws of whole units."""
+    world = hg.Problem(hg.DiscreteWeibull(1.2), three.activation, three.rate) if whole else three
+    world.to_toml(tmp_path / "world.toml")
+    lineup = ("--policy", "thompson", "--policy", "uniform", "--policy", "thompson:law=auto")
+    data = json.loads(output(tmp_path / "world.toml", *lineup, "--law", "auto", "--json"))
+    law = hg.laws.automatic(whole=whole)
+    same_law = simulate(world, {"thompson": (hg.Thompson, {"law": law})}, budget=6.0, rounds=80, runs=3)
+    regrets = {row["policy"]: row["regret"] for row in data["summary"]}
+    assert regrets["thompson"] == regrets["thompson:law=auto"] == same_law.summary()[0].regret
+
+
 def test_files_figure_and_resume(problem_path: Path, tmp_path: Path, expected: Result) -> None:
     out, plot = tmp_path / "out", tmp_path / "regret.png"
     text = output(problem_path, *LINEUP, "--seed", "2", "--out", out, "--plot", plot)

@@ -93,6 +93,15 @@ def test_each_run_may_have_its_own_log_and_rows_their_budgets(three: hg.Problem)
     np.testing.assert_allclose(result.optimum["even"], np.cumsum(best, axis=1), rtol=1e-9)
 
 
+def test_a_draw_of_zero_needs_something() -> None:
+    """So small a shape often draws what underflows to 0: an arm that gets nothing does not succeed even then."""
+    often = hg.Problem(hg.Weibull(0.003), np.ones(3), np.ones(3))
+    assert np.any(often.law.sample(often.rate, np.random.default_rng(0), (1000, 3)) == 0.0)
+    assert np.all(Draws(often).thresholds(often, 0, 0, 0) > 0.0)
+    rng = np.random.default_rng(0)
+    assert not any(often.play(np.zeros(3), rng).success.any() for _ in range(1000))
+
+
 def test_a_threshold_of_zero_needs_something(three: hg.Problem) -> None:
     replay = Replay(np.zeros((5, 3)), np.ones((5, 3)).astype(int), three)
     reach = replay.thresholds(three, 0, 0, 0)

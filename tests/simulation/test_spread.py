@@ -29,7 +29,7 @@ def mortal(flag: Path, times: int) -> type[hg.Policy]:
     parent = os.getpid()
 
     class Mortal(Thompson):  # type: ignore[misc]  # final, but for this
-        def absorb(self, state: Any, x: Any, feedback: hg.Feedback) -> Any:
+        def absorb(self, state: Any, x: Any, feedback: hg.Feedback, features: Any = None) -> Any:
             deaths = len(list(flag.parent.glob(f"{flag.name}*")))
             if state.round == 20 and os.getpid() != parent and deaths < times:
                 flag.with_name(f"{flag.name}{deaths}").touch()

@@ -1,4 +1,8 @@
-"""A load of decision-and-outcome pairs, from as little client as will do: the server must be what is measured."""
+"""A load of decision-and-outcome pairs, from as little client as will do: the server must be what is measured.
+
+Outcomes are those of real arms: each is active or not and has a threshold of the law that the allocators are told,
+drawn anew. A learner whose law does not fit looks closer, and that costs it something of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,40 @@ import asyncio
 import gc
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, cycle
 
+import numpy as np
 import uvloop
 
-ARMS = [f"q{place}" for place in range(10)]
+ARMS = 20
 BUDGET = 40.0
-QUIZ = "quiz"
-_EVEN = dict.fromkeys(ARMS, BUDGET / len(ARMS))
+_SHAPE = 1.6
+LAW = {"name": "weibull", "shape": _SHAPE}
+_AT_ONCE = 100
+"""Rounds that are drawn together."""
+_loads = count()
+
+
+def arms(number: int = ARMS) -> list[str]:
+    """The names of so many arms."""
+    return [f"q{place}" for place in range(number)]
+
+
+def quiz(place: int = 0) -> str:
+    """The name of an allocator."""
+    return "quiz" if place == 0 else f"quiz-{place}"
+
+
+def _thresholds(number: int) -> Iterator[list[float]]:
+    """Draw what each arm needs in a round, infinity where it is not active, again and again; no load like another."""
+    rng = np.random.default_rng(number)
+    p, mean = rng.uniform(0.3, 0.95, number), rng.uniform(0.3, 2.0, number) * BUDGET / number
+    rng = np.random.default_rng([next(_loads), time.time_ns()])
+    while True:
+        need = mean * rng.weibull(_SHAPE, (_AT_ONCE, number))
+        yield from np.where(rng.random(need.shape) < p, need, np.inf).tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +65,35 @@ class Measured:
         return sorted(self.latencies)[int(len(self.latencies) * 0.99)]
 
 
-def load(port: int, prefix: str, seconds: float, connections: int = 64, rate: float | None = None) -> Measured:
-    """Send pairs for some time: each connection its next one at once, or all together `rate` a second."""
+def load(
+    port: int,
+    prefix: str,
+    seconds: float,
+    connections: int = 64,
+    rate: float | None = None,
+    number: int = ARMS,
+    allocators: int = 1,
+) -> Measured:
+    """Send pairs for some time: each connection its next one at once, or all together `rate` a second.
+
+    Each pair goes to the next of so many allocators, each of which has `number` arms.
+    """
+    work = _Load(port, prefix, seconds, connections, rate, number, allocators)
     gc.collect()
     gc.disable()
     try:
-        return uvloop.run(_Load(port, prefix, seconds, connections, rate).run())
+        return uvloop.run(work.run())
     finally:
         gc.enable()
 
 
 class _Load:
-    def __init__(self, port: int, prefix: str, seconds: float, connections: int, rate: float | None) -> None:
+    def __init__(
+        self, port: int, prefix: str, seconds: float, connections: int, rate: float | None, number: int, allocators: int
+    ) -> None:
+        self.arms, self._quizzes = arms(number), cycle([quiz(place) for place in range(allocators)])
+        self._even = dict.fromkeys(self.arms, BUDGET / number)
+        self._thresholds = _thresholds(number)
         self.port, self.prefix, self.seconds, self.connections = port, prefix, seconds, connections
         self.pause = None if rate is None else connections / rate
         self.latencies: list[float] = []
@@ -72,14 +118,12 @@ class _Load:
             else:
                 await asyncio.sleep(max(due - now, 0.0))  # what is late is measured from when it was due
             key = f"{self._tag}-{next(self._numbers):08d}"
-            path = f"{self.prefix}/allocators/{QUIZ}/decisions"
+            path = f"{self.prefix}/allocators/{next(self._quizzes)}/decisions"
             answer = json.loads(await self._post(reader, writer, path, {"budget": BUDGET, "decision_id": key}, due))
-            amounts = answer.get("allocation") or _EVEN
+            amounts = answer.get("allocation") or self._even
             results = {
-                arm: {"success": True, "threshold": amounts[arm] / 2}
-                if odd % 2 and amounts[arm] > 0.0
-                else {"success": False}
-                for odd, arm in enumerate(ARMS)
+                arm: {"success": True, "threshold": needed} if needed <= amounts[arm] else {"success": False}
+                for arm, needed in zip(self.arms, next(self._thresholds), strict=True)
             }
             path = f"{self.prefix}/decisions/{key}/outcome"
             await self._post(reader, writer, path, {"results": results}, time.perf_counter())

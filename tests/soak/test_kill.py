@@ -77,7 +77,7 @@ class Load:
     async def _play(self) -> None:
         while not self.stopping:
             key = f"round-{next(self._numbers)}"
-            decision = await self._ask(lambda client, key=key: client.decide(QUIZ, 30.0, decision_id=key))  # type: ignore[misc]  # as above
+            decision = await self._ask(lambda client, key=key: client.decide(QUIZ, 30.0, decision_id=key))  # type: ignore[misc]  # bound as a default
             self.journal.decided(decision)
             amounts = decision.allocation or {}
             results = {
@@ -86,13 +86,13 @@ class Load:
             }
             some = self.random.sample(ARMS, self.random.randrange(len(ARMS) + 1))
             for part in ({arm: results[arm] for arm in some}, results):
-                answer = await self._ask(lambda client, key=key, part=part: client.report(key, part))  # type: ignore[misc]  # as above
+                answer = await self._ask(lambda client, key=key, part=part: client.report(key, part))  # type: ignore[misc]  # bound as a default
                 assert {*answer.accepted, *answer.repeated} == part.keys()
                 self.journal.heard(key, part)
             if self.random.random() < 0.05:
                 wrong = {arm: None if value is not None else 0.0 for arm, value in results.items()}
                 with pytest.raises(ConflictError):
-                    await self._ask(lambda client, key=key, wrong=wrong: client.report(key, wrong))  # type: ignore[misc]  # as above
+                    await self._ask(lambda client, key=key, wrong=wrong: client.report(key, wrong))  # type: ignore[misc]  # bound as a default
 
     async def _ask(self, call: Callable[[AsyncClient], Awaitable[T]]) -> T:
         while True:

@@ -15,8 +15,8 @@ import pytest
 
 from headgate.client import Client
 from headgate.service.settings import Settings
-from tests.soak.conftest import LONG, short_or_long
-from tests.soak.load import ARMS, BUDGET, QUIZ, load
+from tests.soak.conftest import short_or_long
+from tests.soak.load import BUDGET, LAW, arms, load, quiz
 from tests.soak.servers import Server, verified
 
 pytestmark = pytest.mark.soak
@@ -40,7 +40,7 @@ def serving(file: Path) -> Iterator[Server]:
     try:
         with Server(database, command=COMMAND) as server:
             with Client(server.url) as client:
-                client.put_allocator(QUIZ, ARMS, {"name": "weibull", "shape": 1.6}, BUDGET)
+                client.put_allocator(quiz(), arms(), LAW, BUDGET)
             load(server.port, "/v1", 2.0)
             load(server.port, "/echo", 1.0)
             yield server
@@ -114,7 +114,11 @@ def test_load_sqlite(tmp_path: Path, figure: Callable[[str], None]) -> None:
 
 
 def test_load_with_a_long_log(tmp_path: Path, figure: Callable[[str], None]) -> None:
-    """Many decisions in the log slow it by at most a tenth."""
+    """Many decisions in the log slow it by at most a tenth.
+
+    The log is copied, what has been seen is not: a hundred times the same would look like a law that does not fit, and
+    a learner that doubts its law decides more slowly. So `verify` is not asked here; `test_load_sqlite` asks it.
+    """
     short, long = tmp_path / "short.db", tmp_path / "long.db"
     for file in (short, long):
         with serving(file):
@@ -130,13 +134,11 @@ def test_load_with_a_long_log(tmp_path: Path, figure: Callable[[str], None]) -> 
                 f"decisions in the log, {statistics.median(few for few, _ in rates):,.0f} with few: "
                 f"{slower[-1]:.1%} slower (at most 10%)"
             )
-        if LONG:
-            verified(b.database)
     assert slower[-1] <= 0.1
 
 
 def double(file: Path, wanted: int) -> int:
-    """Double the log until it holds so many decisions; all that follows from it is doubled with it."""
+    """Double the log until it holds so many decisions; evidence stays as it is."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA synchronous=OFF")
         connection.execute("PRAGMA cache_size=-500000")
@@ -151,9 +153,8 @@ def double(file: Path, wanted: int) -> int:
             for table, names in columns.items():
                 values = ", ".join(new.get(name, name) for name in names)
                 connection.execute(f"INSERT INTO {table} ({', '.join(names)}) SELECT {values} FROM {table}")  # noqa: S608  # names of ours
-            connection.execute("UPDATE evidence SET number = number * 2, total = total * 2")
             counters = ("decisions", "complete", "reward", "budget_units", "given_units", "late")
-            connection.execute(f"UPDATE allocators SET {', '.join(f'{name} = {name} * 2' for name in counters)}")  # noqa: S608  # as above
+            connection.execute(f"UPDATE allocators SET {', '.join(f'{name} = {name} * 2' for name in counters)}")  # noqa: S608  # names of columns, from here
             connection.commit()
             number *= 2
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

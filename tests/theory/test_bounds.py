@@ -42,11 +42,11 @@ def test_sqrt_bound_is_the_theorem_with_its_constants(M: float) -> None:
     c = constants(m, M)
     x = SAVED.solve(B).x
     S = x > 0.0
-    p, C = SAVED.activation[S], SAVED.law.cdf(x, SAVED.rate)[S]
+    p, C, G = SAVED.activation[S], SAVED.law.cdf(x, m / B)[S], SAVED.law.cdf(x, SAVED.rate)[S]
     L_tilde, L_tilde2 = M * B * (m + 1.0) / m**2, B / m
     C1 = 2.0 * np.sqrt(2.0) * B * c["L_lambda"] / c["L_mu"]
     C2 = np.sqrt(2.0) * B / c["L_mu"] * (L_tilde + c["L_lambda"] + L_tilde2 + 2.0 * c["L_delta"])
-    q = p * C
+    q = p * G
     C_sqrt = np.sqrt(96.0) * (C1 * np.sum((1.0 + p) / (C * np.sqrt(q))) + C2 * np.sum(1.0 / q))
     expected = C_sqrt * np.sqrt(10 * T * np.log(T))
     # 14 stands for sqrt(192) = 13.86, and the slope above is a difference.
@@ -58,12 +58,12 @@ def test_log_bound_is_the_theorem_with_its_constants() -> None:
     c = constants(m, M)
     x = SAVED.solve(B).x
     S = x > 0.0
-    p, C = SAVED.activation[S], SAVED.law.cdf(x, SAVED.rate)[S]
+    p, C, G = SAVED.activation[S], SAVED.law.cdf(x, m / B)[S], SAVED.law.cdf(x, SAVED.rate)[S]
     mu = SAVED.activation.min() * m**2 * np.exp(-M) / B**2
     G_max, L_g, L_G = M / B, M + 1.0, M**2 / B**2
     a, b = G_max * c["L_lambda"] * (1.0 + p) / C, L_g
     Gamma = L_G * B**2 / (mu**2 * c["L_mu"] ** 2) * (a**2 + b**2 + 2.0 * a * b)
-    C_log = np.sum(5.0 * 10 * Gamma / (p * C)) * 3.0  # log(1/alpha) = 3 log t
+    C_log = np.sum(5.0 * 10 * Gamma / (p * G)) * 3.0  # log(1/alpha) = 3 log t
     expected = C_log * (np.log(T) ** 2 + np.log(T))
     assert log_upper_bound(SAVED, B, T, (m / B, M / B)) == pytest.approx(expected, rel=1e-3)
 
@@ -108,7 +108,7 @@ def test_pouring_in_steps_loses_at_most_the_discretisation_loss() -> None:
     "call",
     [
         lambda: lower_bound(10, 5),
-        lambda: sqrt_upper_bound(hg.datasets.ednet_quiz(), 100.0, 10),
+        lambda: sqrt_upper_bound(hg.Problem(hg.DiscreteWeibull(1.0), [0.5], [0.1]), 100.0, 10),
         lambda: sqrt_upper_bound(SAVED, B, T, (2.0, 1.0)),
         lambda: problem_independent_bound(3, 10, 0.5),
         lambda: discretisation_loss(3, -1.0, 0.1, 10),

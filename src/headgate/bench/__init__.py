@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from headgate.bench.harness import BENCHMARKS, AtMost, Result, use_data
+from headgate.bench.harness import BENCHMARKS, AtMost, Result, use_data, use_full
 from headgate.extras import extra
 
-_MODULES = ("oracle", "s_shaped", "estimators", "calibration", "learning", "guarantees", "whole", "logs")
+_MODULES = (
+    "oracle",
+    "s_shaped",
+    "plan",
+    "portfolio",
+    "estimators",
+    "calibration",
+    "learning",
+    "features",
+    "hard",
+    "replays",
+    "live",
+    "guarantees",
+    "whole",
+    "logs",
+    "edges",
+)
 
 
 def load() -> dict[str, object]:
@@ -15,4 +31,4 @@ def load() -> dict[str, object]:
     return dict(BENCHMARKS)
 
 
-__all__ = ["BENCHMARKS", "AtMost", "Result", "load", "use_data"]
+__all__ = ["BENCHMARKS", "AtMost", "Result", "load", "use_data", "use_full"]

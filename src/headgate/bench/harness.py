@@ -44,8 +44,8 @@ class Result:
 
     @property
     def ratio(self) -> float:
-        """How many times faster ours is."""
-        return self.reference / self.ours
+        """How many times faster ours is; infinity if ours is 0, such as a share of runs that break a promise."""
+        return self.reference / self.ours if self.ours != 0.0 else inf
 
     @property
     def met(self) -> bool:
@@ -96,6 +96,17 @@ def _factor(value: float) -> str:
 
 BENCHMARKS: dict[str, Callable[[], Result]] = {}
 _DATA: list[Path] = []
+_FULL = [False]
+
+
+def use_full(full: bool) -> None:
+    """Say whether figures are taken in full, or quickly from fewer runs."""
+    _FULL[0] = full
+
+
+def sized(quick: int, full: int) -> int:
+    """How many runs a figure is taken from: so many quickly, so many in full."""
+    return full if _FULL[0] else quick
 
 
 def use_data(folder: Path) -> None:
@@ -121,13 +132,13 @@ def benchmark(name: str) -> Callable[[_Benchmark], _Benchmark]:
     return register
 
 
-def once(function: Callable[[], Any], calls: int) -> float:
+def once(function: Callable[[], Any], calls: int, clock: Callable[[], float] = perf_counter) -> float:
     """Seconds per call, of `calls` in a row."""
     gc.disable()
-    start = perf_counter()
+    start = clock()
     for _ in range(calls):
         function()
-    spent = perf_counter() - start
+    spent = clock() - start
     gc.enable()
     return spent / calls
 
@@ -138,19 +149,21 @@ def side_by_side(
     *,
     repeats: int = 7,
     least: tuple[float, float] = (0.02, 0.02),
+    clock: Callable[[], float] = perf_counter,
 ) -> tuple[float, float]:
     """Median seconds of both, measured in turn so that a busy machine slows both.
 
-    Each repeat takes at least so many seconds, in as many calls as that needs; 0: a single call.
+    Each repeat takes at least so many seconds, in as many calls as that needs; 0: a single call. `clock` may be
+    `time.process_time`, for work of one thread that a busy machine would interrupt more often than its reference.
     """
     calls = []
     for function, enough in zip((ours, reference), least, strict=True):
-        once(function, 1)  # warm-up: caches, lazy imports, machine code
-        calls.append(max(1, int(enough / once(function, 1))))
+        once(function, 1, clock)  # warm-up: caches, lazy imports, machine code
+        calls.append(max(1, int(enough / max(once(function, 1, clock), 1e-9))))
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
         for taken, function, count in zip(times, (ours, reference), calls, strict=True):
-            taken.append(once(function, count))
+            taken.append(once(function, count, clock))
     return statistics.median(times[0]), statistics.median(times[1])
 
 

@@ -10,8 +10,9 @@ from time import process_time
 
 import numpy as np
 
-from headgate.bench.harness import AtMost, Result, benchmark, once, process
-from headgate.calibration.generator import write_criteo
+from headgate.bench.criteo_log import write_criteo
+from headgate.bench.ednet_log import write_users
+from headgate.bench.harness import AtMost, Result, benchmark, once, process, sized
 from headgate.calibration.reading import read_log
 from headgate.extras import extra
 from headgate.laws import DiscreteWeibull
@@ -20,6 +21,11 @@ from headgate.problem import Problem
 ROWS = 16_500_000
 CAMPAIGNS = 675
 REPEATS = 3
+_STUDENTS = """
+import sys
+from headgate.calibration import write_pseudo_students
+write_pseudo_students(sys.argv[1], sys.argv[2], select=20, interactions=int(sys.argv[3]))
+"""
 _READ = """
 import sys
 from headgate.calibration.reading import read_log
@@ -86,3 +92,14 @@ def memory() -> AtMost:
     path = _log()
     megabytes, size = process(_READ, str(path)).megabytes, path.stat().st_size / 2**20
     return AtMost(megabytes, size, 2048.0, note="MB at the most; the reference is the compressed file")
+
+
+@benchmark("memory: EdNet's user files to the paper's table, part by part")
+def ednet() -> AtMost:
+    """Peak memory of a process that makes pseudo-students from generated users: in full 300,000 files."""
+    users = sized(6000, 300_000)
+    with TemporaryDirectory(prefix="headgate-bench-") as folder:
+        place = write_users(Path(folder) / "kt3", users)
+        taken = process(_STUDENTS, str(place), f"{folder}/table.csv", str(min(users // 4, 5000)))
+    note = f"MB at the most; {users:,} files, {1e3 * taken.cpu / users:.2f} CPU s a thousand files"
+    return AtMost(taken.megabytes, float("nan"), 2048.0, note=note)

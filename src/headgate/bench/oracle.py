@@ -111,7 +111,7 @@ def _trust_constr(problem: hg.Problem, budget: float, seed: int, restarts: int =
 
 def _quiz(budget: float) -> Callable[[], Result]:
     def run() -> Result:
-        quiz = hg.datasets.ednet_quiz()
+        quiz = hg.datasets.ednet_quiz("untrimmed")
         best = quiz.solve(budget)
         found: list[float] = []
         ours, reference = side_by_side(

@@ -10,6 +10,8 @@ from typing import Any, get_args
 import numpy as np
 
 from headgate import checks
+from headgate.calibration.differing.features import FeatureFit, Slopes, fit_features
+from headgate.calibration.differing.rounds import RoundsFit, fit_rounds
 from headgate.calibration.fitting.cautions import cautions
 from headgate.calibration.fitting.choose import RANKS, ArmFit, best_arms, fit_arms
 from headgate.calibration.fitting.points import Basis, Times, basis_of, of_rows, quantiles
@@ -17,9 +19,14 @@ from headgate.calibration.gain import Gain, WorthByBudget, gains, usual_budgets,
 from headgate.calibration.log import Log, Reading
 from headgate.calibration.provenance import LIKELIHOOD, problem_of
 from headgate.calibration.replay import Seen
+from headgate.calibration.show import calibration_columns, calibration_words
 from headgate.errors import ParameterError
 from headgate.evidence import Evidence
+from headgate.extras import extra
+from headgate.features import Features
+from headgate.frames import Shown
 from headgate.laws import Floats
+from headgate.oracle import REWARDS, Reward
 from headgate.problem import Problem
 
 _GRID = 49
@@ -28,8 +35,8 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Calibration:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Calibration(Shown):
     """What a log says: the arms, the problem they make, and what a better allocation would bring."""
 
     log: Log
@@ -47,6 +54,10 @@ class Calibration:
     replay_error: Mapping[Times, float]
     """How far p G is from the share of successes within x that the log shows, on average over arms and amounts, by
     which times the law is fitted to; empty where failures show no time, and there is no choice."""
+    features: FeatureFit | None = None
+    """What features tell, where some were asked for."""
+    rounds: RoundsFit | None = None
+    """What whole rounds tell of at least one success, where that is the reward."""
 
     @property
     def reading(self) -> Reading:
@@ -61,6 +72,18 @@ class Calibration:
         )
         return LIKELIHOOD[self.basis] + kept + (", law truncated there" if kept else "")
 
+    def columns(self) -> dict[str, Any]:
+        """Return a row for each arm: law, activation, rate and shape with intervals, fit, and the best allocations."""
+        return calibration_columns(self)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw the fitted curves and the best allocation of the largest budget: a figure, or the file's path."""
+        best = self.problem.solve(max(gain.budget for gain in self.gains))
+        return extra("headgate.figures.results").draw_problem(self.problem, best, path)
+
+    def __repr__(self) -> str:
+        return calibration_words(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data for JSON."""
         from headgate.calibration.report.data import as_data  # noqa: PLC0415  # it describes this very class
@@ -68,7 +91,7 @@ class Calibration:
         return as_data(self)
 
     def write(self, folder: str | Path) -> Path:
-        """Write problem.toml, calibration.json, figures and calibration.html into a folder; return the page's path."""
+        """Write problem.toml, evidence.json, calibration.json, figures and calibration.html; return the page's path."""
         from headgate.calibration.report.write import write  # noqa: PLC0415  # matplotlib is an extra, and not light
 
         return write(self, Path(folder))
@@ -87,6 +110,9 @@ def calibrate(
     level: float = 0.9,
     bootstrap: int = 200,
     seed: int = 0,
+    features: Features | Sequence[str] | None = None,
+    slopes: Slopes = "auto",
+    reward: Reward = "sum",
     progress: Progress = lambda *_: None,
 ) -> Calibration:
     """Fit every arm of a log, and value allocations.
@@ -116,6 +142,15 @@ def calibrate(
         How many resamples intervals of gains are made of; 0: none.
     seed
         The same seed gives the same numbers.
+    features
+        Columns that the log was read with (`Columns(features=...)`), or `headgate.Features` that declare them: rates
+        and activations are regressed on them (cure regression), and what they foretell and gain is held out.
+    slopes
+        Whose slopes are: those of all arms together ("shared"), each arm's own ("arm"), or whichever foretells rows
+        that were held out better ("auto").
+    reward
+        "cascade": value allocations by the chance of at least one success a round too, from whole rounds, whose
+        arms are not taken to be independent. Needs a log read with `Columns(round=..., keep_rounds=True)`.
     progress
         Called as the work goes on.
     """
@@ -124,6 +159,9 @@ def calibrate(
     checks.whole("bootstrap", bootstrap, least=0)
     checks.choice("times", times, get_args(Times))
     checks.choice("by", by, RANKS)
+    checks.choice("reward", reward, REWARDS)
+    if features is not None and trim is not None:
+        raise ParameterError(f"features are of all rows: leave out trim, got {trim!r}")
     basis = basis_of(log.kind, times)
     points = of_rows(log.rows, log.arms, basis, trim=trim, whole=log.whole)
     total = log.arms
@@ -143,6 +181,17 @@ def calibrate(
         log, fits, problem, wanted, level=level, bootstrap=bootstrap, seed=seed,
         progress=lambda done: progress("resampling", done, log.arms),
     )  # fmt: skip
+    by_features = by_rounds = None
+    if features is not None:
+        by_features = fit_features(
+            log, fits, features, basis, wanted, slopes=slopes, level=level, bootstrap=bootstrap, seed=seed,
+            progress=lambda done: progress("fitting features", done, 3),
+        )  # fmt: skip
+    if reward == "cascade":
+        by_rounds = fit_rounds(
+            log, budgets, level=level, bootstrap=bootstrap, seed=seed,
+            progress=lambda done: progress("choosing for rounds", done, 3),
+        )  # fmt: skip
     return Calibration(
         log=log,
         arms=tuple(fits),
@@ -155,6 +204,8 @@ def calibrate(
         bootstrap=bootstrap,
         left_out=left_out,
         replay_error=_replay_errors(log, fits, basis, trim),
+        features=by_features,
+        rounds=by_rounds,
     )
 
 
@@ -164,8 +215,13 @@ def only_arms(log: Log, arms: np.typing.NDArray[np.int64]) -> Log:
     place[arms] = np.arange(arms.size)
     rows = log.rows.only(place[log.rows.arm] >= 0)
     rows = replace(rows, arm=place[rows.arm])
-    evidence = Evidence(log.evidence.max_budget, log.evidence.bins[arms], log.evidence.edges)
-    return replace(log, names=tuple(log.names[arm] for arm in arms), rows=rows, evidence=evidence)
+    records = log.records
+    if records is not None:
+        records = records.only(place[records.arm] >= 0)
+        records = replace(records, arm=place[records.arm])
+    names = tuple(log.names[arm] for arm in arms)
+    evidence = Evidence(log.evidence.max_budget, log.evidence.bins[arms], log.evidence.edges, names)
+    return replace(log, names=names, rows=rows, evidence=evidence, records=records)
 
 
 def _replay_errors(

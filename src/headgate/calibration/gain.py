@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from headgate import checks
 from headgate.calibration.fitting.choose import ArmFit
@@ -80,17 +81,12 @@ class WorthByBudget:
     replay_best: Floats
 
 
-def even_split(budget: float, arms: int, *, whole: bool) -> Floats:
-    """Split evenly; whole units one by one to the first arms.
+def in_proportion(budget: float, weights: Floats, *, whole: bool) -> Floats:
+    """Split in proportion to weights; whole units by the largest remainder, and to the first of equal ones.
 
-    >>> even_split(7.0, 3, whole=True)
+    >>> in_proportion(7.0, np.ones(3), whole=True)
     array([3., 2., 2.])
     """
-    return in_proportion(budget, np.ones(arms), whole=whole)
-
-
-def in_proportion(budget: float, weights: Floats, *, whole: bool) -> Floats:
-    """Split in proportion to weights; whole units by the largest remainder."""
     x = budget * weights / np.sum(weights)
     if not whole:
         return np.asarray(x)
@@ -142,43 +138,36 @@ def gains(
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[Gain]:
     """Value the allocations at each budget; `progress` is called with the number of arms resampled."""
-    wanted = np.atleast_1d(checks.numbers("budget", budgets, BudgetError, open_least=True))
-    given = mean_allocations(log)
-    plans: list[Floats] = []  # (K,) each: even, best and perhaps logged, budget after budget
-    solved = [problem.solve(float(budget)) for budget in wanted]
-    for budget, best in zip(wanted, solved, strict=True):
-        plans += [even_split(float(budget), log.arms, whole=log.whole), best.x]
-        if given is not None:
-            plans.append(in_proportion(float(budget), given, whole=log.whole))
-    x = np.stack(plans)
-    rng = np.random.default_rng(seed)
-    refits, parts, model, replayed = _resampled(log, arms, x, bootstrap, rng, progress)
-    now_model, now_replay = (
-        problem.success_probability(x).sum(axis=-1),
-        replay(log.rows, log.arms, x, stopped=stops(log)),
-    )
-    found, each = [], len(plans) // len(wanted)
-    for number, (budget, best) in enumerate(zip(wanted, solved, strict=True)):
-        places = [each * number + i for i in range(each)]
-        worth = [
+    wanted = np.atleast_1d(checks.numbers("budget", budgets, BudgetError, open_least=True)).tolist()
+    given, stopped = mean_allocations(log), stops(log)
+    solved = [problem.solve(budget) for budget in wanted]
+    splits = [np.ones(log.arms)] if given is None else [np.ones(log.arms), given]
+    x = np.stack([  # (budgets, [even, best, perhaps logged], K)
+        np.insert([in_proportion(budget, split, whole=log.whole) for split in splits], 1, best.x, axis=0)
+        for budget, best in zip(wanted, solved, strict=True)
+    ])  # fmt: skip
+    refits, parts, model, replayed = _resampled(log, arms, x, bootstrap, np.random.default_rng(seed), progress)
+    now_model = problem.success_probability(x).sum(axis=-1)
+    now_replay = replay(log.rows, log.arms, x, stopped=stopped)
+    found = []
+    for i, (budget, solution) in enumerate(zip(wanted, solved, strict=True)):
+        even, best, *logged = (
             Worth(
-                x[i], float(now_model[i]), _ends(model[:, i], level),
-                float(now_replay[i].sum()), _ends(replayed[:, i], level),
+                x[i, j], float(now_model[i, j]), _ends(model[:, i, j], level),
+                float(now_replay[i, j].sum()), _ends(replayed[:, i, j], level),
             )
-            for i in places
-        ]  # fmt: skip
-        even, top = places[:2]
-        missing = np.isnan(now_replay[top])
+            for j in range(x.shape[1])
+        )  # fmt: skip
         found.append(
             Gain(
-                budget=float(budget), even=worth[0], best=worth[1], logged=worth[2] if each == 3 else None,
-                bound=float(best.bound), gap=float(best.gap),
-                model_gain=_ratio(worth[1].model, worth[0].model),
-                model_gain_interval=_ends(_ratios(model[:, top], model[:, even]), level),
-                replay_gain=_ratio(worth[1].replay, worth[0].replay),
-                replay_gain_interval=_ends(_ratios(replayed[:, top], replayed[:, even]), level),
-                held_out=_held_out(refits, parts, float(budget), x[even]),
-                beyond=tuple(name for name, lost in zip(log.names, missing, strict=True) if lost),
+                budget, even, best, logged[0] if logged else None,
+                bound=float(solution.bound), gap=float(solution.gap),
+                model_gain=float(_ratio(best.model, even.model)),
+                model_gain_interval=_ends(_ratio(model[:, i, 1], model[:, i, 0]), level),
+                replay_gain=float(_ratio(best.replay, even.replay)),
+                replay_gain_interval=_ends(_ratio(replayed[:, i, 1], replayed[:, i, 0]), level),
+                held_out=_held_out(refits, parts, budget, even.x),
+                beyond=tuple(np.array(log.names, dtype=object)[np.isnan(now_replay[i, 1])].tolist()),
             )
         )  # fmt: skip
     return found
@@ -194,19 +183,19 @@ def _resampled(
 ) -> tuple[list[Refit], list[Seen], Floats, Floats]:
     """Fits to random halves, the halves, and the worth of every allocation in every resample by model and replay."""
     refits, parts = [], []
-    model, replayed = np.zeros((bootstrap, len(x))), np.zeros((bootstrap, len(x)))
+    model, replayed = np.zeros((2, bootstrap, *x.shape[:-1]))
     stopped = stops(log)
-    for arm in range(log.arms):
+    for arm, fit in enumerate(arms):
         seen = Seen.of(log.rows, arm, stopped=stopped)
         part = halves(seen, _SPLITS, rng)
         parts.append(part)
-        refits.append(refit(arms[arm], part, whole=log.whole))
-        size = max(1, _CELLS // max(seen.weights.size, 1))
+        refits.append(refit(fit, part, whole=log.whole))
+        amounts, size = x[..., arm].ravel(), max(1, _CELLS // max(seen.weights.size, 1))
         for start in range(0, bootstrap, size):
             some = slice(start, min(start + size, bootstrap))
             drawn = poisson(seen, some.stop - start, rng)
-            model[some] += refit(arms[arm], drawn, whole=log.whole).success(x[:, arm])
-            replayed[some] += drawn.replay(x[:, arm])
+            model[some] += refit(fit, drawn, whole=log.whole).success(amounts).reshape(model[some].shape)
+            replayed[some] += drawn.replay(amounts).reshape(model[some].shape)
         progress(arm + 1)
     return refits, parts, model, replayed
 
@@ -216,14 +205,13 @@ def _held_out(refits: Sequence[Refit], parts: Sequence[Seen], budget: float, eve
     best, plain = 0.0, 0.0
     for half in range(2 * _SPLITS):
         other = half ^ 1
-        laws = [fit.law_of(half) for fit in refits]
-        rate, activation = (np.array([getattr(f, name)[half] for f in refits]) for name in ("rate", "activation"))
+        laws, activation, rate = zip(*(fit.of(half) for fit in refits), strict=True)
         chosen = Problem(laws, activation, rate).solve(budget, tol=1e-6).x
         for arm, part in enumerate(parts):
             test = part._replace(weights=part.weights[other])
             share = test.replay(np.array([chosen[arm], even[arm]]))
             best, plain = best + share[0], plain + share[1]
-    return _ratio(float(best), float(plain))
+    return float(_ratio(best, plain))
 
 
 def worth_by_budget(log: Log, problem: Problem, budgets: Sequence[float], count: int = 33) -> WorthByBudget:
@@ -234,7 +222,7 @@ def worth_by_budget(log: Log, problem: Problem, budgets: Sequence[float], count:
         budget = np.geomspace(0.5 * min(budgets), most, count)
     if log.whole:
         budget = np.unique(np.maximum(np.round(budget), 1.0))
-    even = np.stack([even_split(float(b), log.arms, whole=log.whole) for b in budget])
+    even = np.stack([in_proportion(float(b), np.ones(log.arms), whole=log.whole) for b in budget])
     best = np.stack([problem.solve(float(b), tol=1e-6).x for b in budget])
     return WorthByBudget(
         budget,
@@ -245,13 +233,10 @@ def worth_by_budget(log: Log, problem: Problem, budgets: Sequence[float], count:
     )
 
 
-def _ratio(better: float, than: float) -> float:
-    return better / than - 1.0 if than > 0.0 else float("nan")
-
-
-def _ratios(better: Floats, than: Floats) -> Floats:
+def _ratio(better: ArrayLike, than: ArrayLike) -> Floats:
+    """The gain of one worth over another; NaN over nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(than > 0.0, better / than - 1.0, np.nan)
+        return np.where(np.asarray(than) > 0.0, np.divide(better, than) - 1.0, np.nan)
 
 
 def _ends(values: Floats, level: float) -> Interval:

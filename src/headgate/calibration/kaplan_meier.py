@@ -13,6 +13,19 @@ from headgate.calibration.tally import tally
 from headgate.laws import Floats
 
 
+def product_limit(amount: Floats, seen: NDArray[np.bool_], weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the amounts at which rows ended and, at each, successes, rows still open and the share that survives.
+
+    `weights` may be a stack of resamples, (..., rows); then so are all but the amounts.
+    """
+    grid, place = np.unique(amount, return_inverse=True)
+    ended, events = (tally(place, w, grid.size) for w in (weights, weights * seen))
+    open_rows = np.cumsum(ended[..., ::-1], axis=-1)[..., ::-1]  # a row censored at x was still open at x
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kept = np.where(open_rows > 0.0, 1.0 - events / open_rows, 1.0)
+    return grid, events, open_rows, np.asarray(np.cumprod(kept, axis=-1), dtype=np.float64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KaplanMeier:
     """P(success within x) = 1 - product of (1 - d / n) over the amounts up to x at which d of n still open succeed.
@@ -40,14 +53,9 @@ class KaplanMeier:
         """
         x = np.asarray(amount, dtype=np.float64)
         w = np.broadcast_to(np.asarray(count, dtype=np.float64), x.shape)
-        hit: NDArray[np.bool_] = np.broadcast_to(np.asarray(seen, dtype=np.bool_), x.shape)
-        grid, place = np.unique(x, return_inverse=True)
-        ended = tally(place, w, grid.size)
-        events = tally(place, w * hit, grid.size)
-        open_rows = np.cumsum(ended[::-1])[::-1]  # a row censored at x was still open at x
+        grid, events, open_rows, survives = product_limit(x, np.asarray(seen, dtype=np.bool_), w)
         some = events > 0.0
-        d, n = events[some], open_rows[some]
-        survival = np.asarray(np.cumprod(1.0 - d / n), dtype=np.float64)
+        d, n, survival = events[some], open_rows[some], survives[some]
         with np.errstate(divide="ignore", invalid="ignore"):
             greenwood = np.cumsum(np.where(n > d, d / (n * (n - d)), np.inf))
             variance = np.where(survival > 0.0, survival**2 * greenwood, 0.0)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.calibration.records import Records
 from headgate.evidence import Evidence
+from headgate.extras import extra
+from headgate.frames import Shown
 from headgate.laws import Floats
 
 Kind = Literal["censored", "observed", "complete"]
@@ -56,15 +60,15 @@ class Reading:
     """How they were read: the format or the columns, and whatever else was asked for; only what TOML can hold."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Log:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Log(Shown):
     """Everything that calibration needs of a log."""
 
     names: tuple[str, ...]
     kind: Kind
     evidence: Evidence
-    """At max_budget, the largest amount seen. Of "observed" logs successes count as in `rows`, failures as censored
-    at their own time; of "complete" ones failures as censored at the largest amount."""
+    """At max_budget: the largest amount seen, unless another was asked for. Of "observed" logs successes count as in
+    `rows`, failures as censored at their own time; of "complete" ones failures as censored at the largest amount."""
     rows: Rows
     reading: Reading
     whole: bool = False
@@ -72,8 +76,27 @@ class Log:
     units: str | None = None
     budgets: Floats | None = None
     """A sample of the budgets of rounds, where the log tells which rows belong together."""
+    records: Records | None = None
+    """The rows one by one, where they were asked for: with their features, or with their rounds."""
 
     @property
     def arms(self) -> int:
         """The number of arms, K."""
         return len(self.names)
+
+    def columns(self) -> dict[str, Any]:
+        """Return a row for each arm: rows, successes, their share, and the mean threshold of those that show one."""
+        from headgate.calibration.show import log_columns  # noqa: PLC0415  # it describes this very class
+
+        return log_columns(self)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw the share of successes by amount of the most frequent arms: a figure, or the file's path."""
+        from headgate.calibration.show import curve_of  # noqa: PLC0415  # it describes this very class
+
+        return extra("headgate.figures.results").draw_log(self, curve_of, path)
+
+    def __repr__(self) -> str:
+        from headgate.calibration.show import log_words  # noqa: PLC0415  # it describes this very class
+
+        return log_words(self)

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.calibration.kaplan_meier import product_limit
 from headgate.calibration.log import Log, Rows
-from headgate.calibration.tally import tally
 from headgate.laws import Floats
 
 LEAST = 20  # rows that were given enough, below which a share is not counted
@@ -60,16 +60,11 @@ class Seen(NamedTuple):
     def _stopped(self, amounts: Floats) -> tuple[Floats, Floats]:
         """How many rows were still open at the last amount that ended one, and Kaplan and Meier's curve."""
         ended = np.where(self.success, self.threshold, self.allocation)
-        grid, place = np.unique(ended, return_inverse=True)
-        total, events = (tally(place, w, grid.size) for w in (self.weights, self.weights * self.success))
-        open_rows = np.cumsum(total[..., ::-1], axis=-1)[..., ::-1]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            kept = np.where(open_rows > 0.0, 1.0 - events / open_rows, 1.0)
-        reached = 1.0 - np.cumprod(kept, axis=-1)
+        grid, _, open_rows, survives = product_limit(ended, self.success, self.weights)
         at = np.searchsorted(grid, amounts * (1.0 + 1e-12), side="right") - 1
         beyond = amounts > grid[-1] * (1.0 + 1e-12)
         rows = np.where(beyond, 0.0, np.where(at >= 0, open_rows[..., np.maximum(at, 0)], open_rows[..., [0]]))
-        return rows, np.where(at >= 0, reached[..., np.maximum(at, 0)], 0.0)
+        return rows, np.where(at >= 0, 1.0 - survives[..., np.maximum(at, 0)], 0.0)
 
 
 def stops(log: Log) -> bool:

@@ -33,9 +33,9 @@ class Refit(NamedTuple):
         """p G(x) at each amount, (resamples, amounts)."""
         return np.asarray((self.activation * self.law.cdf(amounts[:, None], self.rate)).T)
 
-    def law_of(self, resample: int) -> Law:
-        """The law of one resample."""
-        return self.law.of_arm(resample)
+    def of(self, resample: int) -> tuple[Law, float, float]:
+        """Law, activation and rate of one resample."""
+        return self.law.of_arm(resample), float(self.activation[resample]), float(self.rate[resample])
 
 
 def poisson(seen: Seen, count: int, rng: np.random.Generator) -> Seen:

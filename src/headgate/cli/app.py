@@ -22,6 +22,7 @@ COMMANDS = {
     "demo": "demo",
     "solve": "solve",
     "simulate": "simulate",
+    "sample-log": "sample_log",
     "calibrate": "calibrate",
     "reproduce": "reproduce",
     "bench": "bench",
@@ -31,6 +32,7 @@ COMMANDS = {
     "verify": "state",
     "backup": "state",
     "restore": "state",
+    "export": "export",
     "audit": "state",
 }
 
@@ -44,7 +46,7 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  # of every group
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"headgate.cli.{COMMANDS[cmd_name]}"), cmd_name)
+        command = getattr(import_module(f"headgate.cli.{COMMANDS[cmd_name]}"), cmd_name.replace("-", "_"))
         alone = typer.Typer(add_completion=False, rich_markup_mode="rich", callback=lambda: None)  # a group of one
         if isinstance(command, typer.Typer):
             alone.add_typer(command, name=cmd_name)

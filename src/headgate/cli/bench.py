@@ -17,8 +17,9 @@ from headgate.errors import InputError
 def bench(
     only: Annotated[str, typer.Option(metavar="WORDS", help="Only those whose name contains this.")] = "",
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the EdNet answers are; without them two are skipped.")
+        Path | None, typer.Option(metavar="DIR", help="Where real logs are; without them some are skipped.")
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Figures from all runs: hours instead of minutes.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, as each is finished.")] = False,
 ) -> None:
     """Measure regret and speed, each beside a reference in the same run; the status is 1 if a requirement is missed.
@@ -30,10 +31,11 @@ def bench(
 
     headgate bench --only cost
     """
-    from headgate.bench import BENCHMARKS, load, use_data  # noqa: PLC0415  # its peers are an extra
+    from headgate.bench import BENCHMARKS, load, use_data, use_full  # noqa: PLC0415  # its peers are an extra
 
     if data is not None:
         use_data(data)
+    use_full(full)
     load()
     names = [name for name in BENCHMARKS if only.lower() in name.lower()]
     if not names:

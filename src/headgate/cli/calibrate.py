@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,10 +19,15 @@ from headgate.extras import extra
 
 if TYPE_CHECKING:
     from headgate.calibration.calibration import Progress
+    from headgate.calibration.differing.features import Slopes
     from headgate.calibration.fitting.points import Times
     from headgate.calibration.log import Log
+    from headgate.oracle import Reward
 
 _BUDGETS = 200
+_PAPER_LAW = "weibull"  # of the paper's selection of questions
+_TENTHS = 10  # a piece of work is told of so many times, where there is no terminal to draw a bar on
+_PAUSE = 5.0  # seconds between lines of progress where nobody watches a bar
 
 
 def calibrate(
@@ -55,6 +61,9 @@ def calibrate(
     engine: Annotated[
         str | None, typer.Option(metavar="URL", help="Where to read, such as pyspark://; by default DuckDB, in here.")
     ] = None,
+    max_budget: Annotated[
+        float | None, typer.Option(help="That of evidence.json, the start of a policy; by default the largest amount.")
+    ] = None,
     law: Annotated[str | None, typer.Option(metavar="NAME", help="The law of all arms; else each arm's best.")] = None,
     times: Annotated[
         str, typer.Option(metavar="WHICH", help="Where failures show a time too, fit to that of: all, successes.")
@@ -64,6 +73,13 @@ def calibrate(
     ] = None,
     select: Annotated[int | None, typer.Option(metavar="N", help="Keep only the N best arms.")] = None,
     by: Annotated[str, typer.Option(metavar="WHAT", help="Best by: ks, the smallest; rows, the most.")] = "ks",
+    pseudo_students: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.CSV", help="Raw EdNet: write the paper's table there, and go on with it."),
+    ] = None,
+    interactions: Annotated[
+        int | None, typer.Option(metavar="N", help="So many answers of each question in that table; 5000 by default.")
+    ] = None,
     budget: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,8 +92,19 @@ def calibrate(
     bootstrap: Annotated[int, typer.Option(help="Resamples for the intervals of gains; 0: none.")] = 200,
     level: Annotated[float, typer.Option(help="Coverage of intervals.")] = 0.9,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
+    features: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN,...", help="What is known of a row before: rates and activations by these."),
+    ] = None,
+    slopes: Annotated[
+        str, typer.Option(metavar="WHOSE", help="Of features: auto, shared by all arms, or each arm's own: arm.")
+    ] = "auto",
+    reward: Annotated[
+        str, typer.Option(metavar="WHAT", help="sum: successes; cascade: at least one a round too, needs --round.")
+    ] = "sum",
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write problem.toml, calibration.html and figures there.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write problem.toml, evidence.json, calibration.html and figures there."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every digit.")] = False,
 ) -> None:
@@ -94,26 +121,54 @@ def calibrate(
 
     headgate calibrate runs.csv.gz --arm algorithm --success ok --threshold runtime --allocation cutoff --out DIR
 
+    headgate calibrate calls.csv --arm channel --success sold --threshold calls --whole --features age,job --out DIR
+
+    headgate calibrate runs.csv.gz --arm solver --success ok --threshold s --allocation max --round id --reward cascade
+
     headgate calibrate ednet_pseudo_users.csv --format ednet-pseudo --law weibull --trim 0.025,0.975 -b 200 -b 400
 
     headgate calibrate 'kt3/*.csv' --format ednet-kt3 --law weibull --select 20 --by ks --out DIR
 
+    headgate calibrate kt3 --format ednet-kt3 --select 20 --by ks --interactions 5000 --pseudo-students paper.csv
+
     headgate solve DIR/problem.toml --budget 200
     """
     from headgate import calibration  # noqa: PLC0415  # not light, and --help does without
+    from headgate.calibration.reading import EdnetRaw  # noqa: PLC0415  # likewise
     from headgate.cli import calibration_tables  # noqa: PLC0415  # not light
 
     if out is not None:
-        extra("headgate.figures")  # matplotlib is looked for before the work, not after it
+        extra("headgate.calibration.report.write")  # what draws is looked for before the work, not after it
         check_folder(out)
     quantiles, budgets = read_trim(trim), read_budgets(budget)
     columns = {"arm": arm, "success": success, "threshold": threshold, "allocation": allocation, "units": units}
+    known = None if features is None else tuple(name.strip() for name in features.split(","))
+    if known is not None and not all(known):
+        raise ParameterError(f"--features must be columns with commas between them, got {features!r}")
+    if reward == "cascade" and round_column is None and mapping is None:
+        raise ParameterError("--reward cascade needs --round COLUMN: which rows share a round?")
+    kept: dict[str, Any] = {"features": known, "keep_rounds": True if reward == "cascade" else None}
     more = {"round": round_column, "whole": True if whole else None, "where": read_where(where), "limit": limit}
-    with _progress() as progress:
-        log = read(source, log_format, mapping, columns | more, engine, progress)
+    if pseudo_students is None and interactions is not None:
+        raise ParameterError("--interactions belongs to --pseudo-students FILE.CSV, which is missing")
+    with _what_is_left(out), _progress(always=pseudo_students is not None) as progress:
+        if pseudo_students is not None:
+            if log_format != "ednet-kt3" or select is None:
+                raise ParameterError("--pseudo-students needs --format ednet-kt3 and --select N")
+            law, quantiles = law or _PAPER_LAW, quantiles or calibration.TRIM
+            calibration.write_pseudo_students(
+                source, pseudo_students, how=EdnetRaw() if limit is None else EdnetRaw(limit=limit), select=select,
+                by=by, interactions=5000 if interactions is None else interactions, law=law, trim=quantiles, seed=seed,
+                engine=engine, progress=progress,
+            )  # fmt: skip
+            source, log_format, select, engine = str(pseudo_students), "ednet-pseudo", None, None
+        log = read(source, log_format, mapping, columns | more | kept, engine, max_budget, progress)
+        if known is None and log.records is not None and log.records.columns:
+            known = tuple(log.records.columns)  # those of the mapping
         found = calibration.calibrate(
             log, law=law, times=cast("Times", times), trim=quantiles, select=select, by=by, budgets=budgets,
-            level=level, bootstrap=bootstrap, seed=seed, progress=progress,
+            level=level, bootstrap=bootstrap, seed=seed, features=known, slopes=cast("Slopes", slopes),
+            reward=cast("Reward", reward), progress=progress,
         )  # fmt: skip
         page = None
         if out is not None:
@@ -124,8 +179,21 @@ def calibrate(
         return
     calibration_tables.show(found)
     if page is not None and out is not None:
-        for what, path in (("page", page), ("problem", out / "problem.toml"), ("figures", out / "figures")):
+        names = {"problem": "problem.toml", "evidence": "evidence.json", "figures": "figures"}
+        for what, path in {"page": page, **{what: out / name for what, name in names.items()}}.items():
             typer.echo(f"{what:9} {path}")
+
+
+@contextmanager
+def _what_is_left(out: Path | None) -> Iterator[None]:
+    """Say, if the work is stopped by Ctrl-C, what there is of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        made = sorted(path.name for path in out.iterdir()) if out is not None and out.is_dir() else []
+        left = f"{out} has {', '.join(made)}, perhaps of another calibration" if made else "nothing was written"
+        typer.echo(f"stopped; {left}. The log was only read: the same command begins again", err=True)
+        raise
 
 
 def check_folder(out: Path) -> None:
@@ -145,6 +213,7 @@ def read(
     mapping: Path | None,
     columns: dict[str, Any],
     engine: str | None,
+    max_budget: float | None,
     progress: Progress,
 ) -> Log:
     """Read the log by its format, its mapping or the options."""
@@ -170,7 +239,7 @@ def read(
             )
         how = Columns.of(given)
     return read_log(
-        source, how, engine=engine, limit=limit if log_format is not None else None,
+        source, how, engine=engine, limit=limit if log_format is not None else None, max_budget=max_budget,
         progress=lambda what: progress(what, 0, 0),
     )  # fmt: skip
 
@@ -230,10 +299,10 @@ def read_where(given: list[str] | None) -> dict[str, str] | None:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
-    """Show on a terminal what is being done; silence everywhere else."""
+def _progress(*, always: bool = False) -> Iterator[Progress]:
+    """Show on a terminal what is being done; elsewhere a line every few seconds, or with `always` at every tenth."""
     if not sys.stderr.isatty():
-        yield lambda *_: None
+        yield _line if always else _seldom(_PAUSE)
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415  # only people need it
 
@@ -245,3 +314,24 @@ def _progress() -> Iterator[Progress]:
             bar.update(task, description=what, completed=done, total=total or None)
 
         yield show
+
+
+def _seldom(pause: float) -> Progress:
+    """Say in a line what is being done, if nothing was said for `pause` seconds: a short run says nothing."""
+    last = time.monotonic()
+
+    def say(what: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= pause:
+            last = time.monotonic()
+            typer.echo(f"{what}: {done:,} of {total:,}" if total else what, err=True)
+
+    return say
+
+
+def _line(what: str, done: int, total: int) -> None:
+    """Say in a line what is done, at every tenth of it."""
+    if total == 0:
+        typer.echo(what, err=True)
+    elif done == total or done * _TENTHS // total > (done - 1) * _TENTHS // total:
+        typer.echo(f"{what}: {done:,} of {total:,}", err=True)

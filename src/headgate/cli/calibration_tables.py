@@ -8,11 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from headgate.calibration.report import words
+from headgate.calibration.report import differing, words
 from headgate.cli import terminal
 
 if TYPE_CHECKING:
     from headgate.calibration.calibration import Calibration
+    from headgate.calibration.differing.features import FeatureFit
+    from headgate.calibration.differing.rounds import RoundsFit
 
 _SHOWN_ARMS = 60  # lines of a table that are still read
 _WIDTH = 132  # of tables that do not go to a terminal
@@ -35,6 +37,10 @@ def show(result: Calibration) -> None:
     console.print()
     console.print(_gains(result))
     console.print()
+    if result.features is not None:
+        _features(console, result.features)
+    if result.rounds is not None:
+        _rounds(console, result.rounds)
     _say(console, result)
 
 
@@ -58,6 +64,37 @@ def _gains(result: Calibration) -> Table:
     return table
 
 
+def _features(console: Console, found: FeatureFit) -> None:
+    """What features tell: their slopes, how well they foretell, what they gain."""
+    lines = [differing.coefficient_cells(entry) for entry in found.coefficients[:_SHOWN_ARMS]]
+    for head, rows in (
+        (differing.COEFFICIENTS, lines),
+        (differing.FEATURE_GAINS, differing.feature_gain_cells(found)),
+    ):
+        table = terminal.table(*head)
+        for row in rows:
+            table.add_row(*map(_cell, row))
+        console.print(table)
+    if found.usual:
+        console.print(Text(f"categories are beside the most frequent: {differing.usual_words(found)}"), soft_wrap=True)
+    console.print(Text(differing.features_summary(found)), soft_wrap=True)
+    console.print()
+
+
+def _rounds(console: Console, found: RoundsFit) -> None:
+    """At least one success a round: what to expect, and how dependent arms are."""
+    table = terminal.table(*differing.ROUND_GAINS)
+    for row in differing.round_gain_cells(found):
+        table.add_row(*map(_cell, row))
+    console.print(table)
+    for place, gain in enumerate(found.gains):
+        said = f"with {gain.choice.budget:g}: {differing.allocation_words(found, place)}"
+        console.print(Text(said), soft_wrap=True)
+        console.print(Text(f"  certificate: {differing.certificate(found, place)}"), soft_wrap=True)
+    console.print(Text(differing.rounds_summary(found)), soft_wrap=True)
+    console.print()
+
+
 def _cell(cell: words.Cell) -> Text:
     """A text with its interval, dim, after it."""
     return Text.assemble(cell[0], (f" {cell[1]}" if cell[1] else "", "dim"))
@@ -65,8 +102,7 @@ def _cell(cell: words.Cell) -> Text:
 
 def _say(console: Console, result: Calibration) -> None:
     """Print what to know beyond the tables."""
-    gap = max(gain.gap for gain in result.gains)
-    console.print(f"certificate: the best allocation is within {max(gap, 1e-12):.1g} of the model's optimum")
+    console.print(f"certificate: the best allocation is within {words.gap(result)} of the model's optimum")
     advice = words.times_advice(result)
     if advice:
         console.print(Text(advice), soft_wrap=True)

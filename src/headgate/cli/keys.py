@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from headgate.cli import terminal
-from headgate.cli.serve import DATABASE, DatabaseOption, existing, needs_service
+from headgate.cli.serve import DATABASE, DatabaseOption, opened
 
 keys = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys of the service.")
 
@@ -29,29 +29,35 @@ def create(
     rate: Annotated[float, typer.Option(help="Requests a second, per worker; bursts may be twice that.")] = 1000.0,
     database: DatabaseOption = DATABASE,
 ) -> None:
-    """Make a key. The secret is shown now and never again: the database keeps a digest of it."""
-    needs_service()
-    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store.keys import create_key  # noqa: PLC0415  # an extra, and not light
+    """Make a key. The secret is shown now and never again: the database keeps a digest of it.
 
-    found = open_database(database)
-    with found.transaction() as connection:
+    [bold]Example[/bold]
+
+    headgate keys create quiz-app --scope decide --database sqlite:///headgate.db
+    """
+    with opened(database, new=True) as found, found.transaction() as connection:
+        from headgate.service.store.keys import create_key  # noqa: PLC0415  # an extra, and not light
+
         secret = create_key(connection, actor(), name, scope, rate)
     typer.echo(secret)
 
 
 @keys.command(name="list")
 def list_keys(database: DatabaseOption = DATABASE) -> None:
-    """List the keys, without their secrets."""
-    needs_service()
-    from headgate.service import clock  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store.keys import all_keys  # noqa: PLC0415  # an extra, and not light
+    """List the keys, without their secrets.
 
+    [bold]Example[/bold]
+
+    headgate keys list --database sqlite:///headgate.db
+    """
     table = Table("id", "name", "scope", "rate", "created", "revoked", show_edge=False, pad_edge=False)
-    for key in open_database(existing(database)).look(all_keys):
-        revoked = clock.as_text(key.revoked_at) or ""
-        table.add_row(key.id, key.name, key.scope, f"{key.rate:g}/s", clock.as_text(key.created_at), revoked)
+    with opened(database) as found:
+        from headgate.service import clock  # noqa: PLC0415  # an extra, and not light
+        from headgate.service.store.keys import all_keys  # noqa: PLC0415  # an extra, and not light
+
+        for key in found.look(all_keys):
+            revoked = clock.as_text(key.revoked_at) or ""
+            table.add_row(key.id, key.name, key.scope, f"{key.rate:g}/s", clock.as_text(key.created_at), revoked)
     terminal.stdout().print(table)
 
 
@@ -60,12 +66,14 @@ def revoke(
     key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `headgate keys list` shows it.")],
     database: DatabaseOption = DATABASE,
 ) -> None:
-    """Make a key useless; running workers know within two seconds."""
-    needs_service()
-    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store.keys import revoke_key  # noqa: PLC0415  # an extra, and not light
+    """Make a key useless; running workers know within two seconds.
 
-    found = open_database(existing(database))
-    with found.transaction() as connection:
+    [bold]Example[/bold]
+
+    headgate keys revoke 1f0c8a4be2d7
+    """
+    with opened(database) as found, found.transaction() as connection:
+        from headgate.service.store.keys import revoke_key  # noqa: PLC0415  # an extra, and not light
+
         revoke_key(connection, actor(), key)
     typer.echo(f"key {key} is revoked")

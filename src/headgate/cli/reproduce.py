@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -41,9 +40,8 @@ def reproduce(
     chosen = list(experiments.EXPERIMENTS if "all" in names else dict.fromkeys(names))
     console = Console(stderr=True, highlight=False, markup=False)
     try:
-        say = console.print if sys.stderr.isatty() else lambda _: None
         page = experiments.reproduce(
-            chosen, out, quick=quick, data=data, seed=seed, workers=workers, force=force, say=say
+            chosen, out, quick=quick, data=data, seed=seed, workers=workers, force=force, say=console.print
         )  # fmt: skip
     except KeyboardInterrupt:
         console.print(

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from headgate.errors import InputError
 from headgate.extras import extra
+
+if TYPE_CHECKING:
+    from headgate.service.store import Database
 
 DATABASE = "sqlite:///headgate.db"
 DatabaseOption = Annotated[
@@ -30,12 +35,20 @@ def needs_service() -> None:
         extra(module)
 
 
-def existing(url: str) -> str:
-    """Return the URL, unless it is a file that is not there: looking must not create one."""
+@contextmanager
+def opened(url: str, *, new: bool = False, migrate: bool = True) -> Iterator[Database]:
+    """Open a database until the command ends; unless it may be `new`, a file must be there: looking creates none."""
+    needs_service()
+    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
+
     path = url.removeprefix("sqlite:///")
-    if path != url and not Path(path).is_file():
-        raise InputError(f"there is no database {path}")
-    return url
+    if not new and path != url and not Path(path).is_file():
+        raise InputError(f"there is no database {path}: name another, or make it with `headgate serve`")
+    database = open_database(url, migrate=migrate)
+    try:
+        yield database
+    finally:
+        database.close()
 
 
 def serve(
@@ -50,8 +63,17 @@ def serve(
     keys: Annotated[
         bool | None, typer.Option("--keys/--no-keys", help="Require API keys; by default unless on loopback.")
     ] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Let a simulated classroom play along, to look at.")] = False,
-    log_level: Annotated[str, typer.Option(help="critical, error, warning, info or debug.")] = "warning",
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Let a simulated classroom play along; without --database, in a temporary one."),
+    ] = False,
+    log_level: Annotated[
+        str, typer.Option(help="critical, error, warning, info (a line for every request) or debug.")
+    ] = "warning",
+    otel: Annotated[
+        bool, typer.Option("--otel", help="Send traces and metrics by OpenTelemetry, where OTEL_... variables say.")
+    ] = False,
+    log_format: Annotated[str, typer.Option(help="text, or json: one object a line, for machines.")] = "text",
 ) -> None:
     """Decide over HTTP, learn from feedback that comes late, twice or never, and lose nothing.
 
@@ -70,22 +92,25 @@ def serve(
 
     from headgate.service.engine.warm import warm_up  # noqa: PLC0415  # an extra, and not light
     from headgate.service.settings import Settings  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
     from headgate.service.store.database import without_password  # noqa: PLC0415  # an extra, and not light
     from headgate.service.store.keys import all_keys  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.web import connections, logs  # noqa: PLC0415  # an extra, and not light
     from headgate.service.web.guard import is_loopback  # noqa: PLC0415  # an extra, and not light
 
     if log_level not in uvicorn.config.LOG_LEVELS:
         raise InputError(f"--log-level must be one of {', '.join(uvicorn.config.LOG_LEVELS)}, got {log_level!r}")
+    if log_format not in logs.FORMATS:
+        raise InputError(f"--log-format must be one of {', '.join(logs.FORMATS)}, got {log_format!r}")
+    if otel:
+        extra("opentelemetry.sdk")
     console, local = Console(stderr=True, highlight=False), is_loopback(host)
     required = not local if keys is None else keys
     if demo and database == DATABASE:
         database = f"sqlite:///{tempfile.mkdtemp(prefix='headgate-demo-')}/demo.db"
     port = _free(host, port)
     warm_up()
-    found = open_database(database)
-    missing = required and not any(key.revoked_at is None for key in found.look(all_keys))
-    found.close()
+    with opened(database, new=True) as found:
+        missing = required and not any(key.revoked_at is None for key in found.look(all_keys))
     if missing:
         console.print("no API key exists yet: headgate keys create NAME --scope admin --database ...", style="yellow")
     if not required and not local:
@@ -93,9 +118,10 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     console.print(f"Headgate [bold]http://{shown}:{port}[/bold]  Ctrl-C stops it")
     console.print(f"state in {without_password(database)}", style="dim")
-    Settings(database=database, keys=required, local=local, demo=demo).to_environment()
+    Settings(database=database, keys=required, local=local, demo=demo, otel=otel).to_environment()
     if workers > 1:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="headgate-metrics-")
+    connections.allow_many()
     uvicorn.run(
         "headgate.service.web.app:create_app",
         factory=True,
@@ -103,6 +129,8 @@ def serve(
         port=port,
         workers=workers,
         log_level=log_level,
+        log_config=logs.configuration(log_format, log_level),
+        **connections.OPTIONS,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=10,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LEVEL = 0.9
 _DEFAULT = ["thompson", "uniform"]
 _POURING = ["thompson", "mg-ucb"]
+_LIVE = ["thompson", "oracle"]
 
 
 def simulate(
@@ -36,9 +37,17 @@ def simulate(
         list[str] | None,
         typer.Option(metavar="NAME[:OPTION=VALUE,...]", help="Who plays, such as ra-ucb:scale=1e-6; may be repeated."),
     ] = None,
+    law: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What learners believe in: a law, or auto to learn it; else the problem's."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     hidden: Annotated[bool, typer.Option("--hidden", help="Do not tell the budget: policies pour.")] = False,
     step: Annotated[float | None, typer.Option(help="Pour in steps of this size.")] = None,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Each policy also plays live: what a success leaves over goes to the others."),
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep what is finished there, and the result.")
     ] = None,
@@ -57,6 +66,10 @@ def simulate(
 
     headgate simulate problem.toml --budget 40 --policy thompson --policy ra-ucb:scale=1e-6 --policy uniform
 
+    headgate simulate problem.toml --budget 40 --law auto
+
+    headgate simulate problem.toml --budget 40 --live
+
     headgate simulate problem.toml --budget 40 --rounds 100000 --out runs --resume
 
     headgate simulate problem.toml --budget 40 --backend dask --address tcp://scheduler:8786
@@ -65,20 +78,19 @@ def simulate(
     from headgate.problem import load_problem  # noqa: PLC0415  # not light
 
     problem = load_problem(problem_file)
-    chosen = policy or (_POURING if hidden else _DEFAULT)
-    if len(set(chosen)) < len(chosen):
-        raise ParameterError(f"--policy must name each policy once, got {', '.join(chosen)}")
     if step is not None and not hidden:
         raise ParameterError("--step is how policies pour: it goes with --hidden")
-    lineup = dict(read_policy(text) for text in chosen)
+    lineup = read_lineup(policy or (_POURING if hidden else _LIVE if live else _DEFAULT), law)
+    playing_live = {f"{name} live": entrant for name, entrant in lineup.items()} if live else {}
     if resume and out is None:
         raise ParameterError("--resume needs --out DIR, where the simulation was kept")
     if plot is not None:
         extra("headgate.figures.style").suffix_of(plot)
     try:
         result = simulation.simulate(
-            problem, lineup, budget=budget, rounds=rounds, runs=runs, seed=seed, hidden=hidden, step=step,
-            workers=workers, backend=backend, address=address, out=out, resume=resume,
+            problem, lineup | playing_live, budget=budget, rounds=rounds, runs=runs, seed=seed, hidden=hidden,
+            step=step, live=set(playing_live), workers=workers, backend=backend, address=address, out=out,
+            resume=resume,
         )  # fmt: skip
     except KeyboardInterrupt:
         if out is not None:
@@ -87,16 +99,22 @@ def simulate(
     if plot is not None:
         draw_regret(result, plot)
     if as_json:
-        summaries = [
-            {"policy": s.policy} | {key: terminal.finite(v) for key, v in s._asdict().items() if key != "policy"}
-            for s in result.summary(_LEVEL)
-        ]
-        typer.echo(json.dumps({"summary": summaries, "level": _LEVEL, **result.metadata()}, indent=2, allow_nan=False))
+        typer.echo(as_text(result))
         return
     show(result, rounds, runs)
     for what, path in (("result", out and out / "result.parquet"), ("figure", plot)):
         if path is not None:
             typer.echo(f"{what}: {path}")
+
+
+def read_lineup(policies: list[str], law: str | None) -> dict[str, tuple[type[Policy], dict[str, Any]]]:
+    """Read who plays, each once, and what they believe in where they do not say it themselves."""
+    if len(set(policies)) < len(policies):
+        raise ParameterError(f"--policy must name each policy once, got {', '.join(policies)}")
+    lineup = dict(read_policy(text) for text in policies)
+    if law is not None:
+        believe(lineup, law)
+    return lineup
 
 
 def read_policy(text: str) -> tuple[str, tuple[type[Policy], dict[str, Any]]]:
@@ -106,7 +124,7 @@ def read_policy(text: str) -> tuple[str, tuple[type[Policy], dict[str, Any]]]:
     ('ra-ucb:scale=1e-6,estimator=corrected',
      (<class 'headgate.policies.ra_ucb.RAUCB'>, {'scale': 1e-06, 'estimator': 'corrected'}))
     """
-    from headgate.laws import from_dict  # noqa: PLC0415  # not light
+    from headgate.laws import AUTO, from_dict  # noqa: PLC0415  # not light
     from headgate.policies import POLICIES  # noqa: PLC0415  # not light
 
     name, _, rest = text.partition(":")
@@ -121,9 +139,30 @@ def read_policy(text: str) -> tuple[str, tuple[type[Policy], dict[str, Any]]]:
             options[key] = json.loads(value)
         except json.JSONDecodeError:
             options[key] = value
-    if "law" in options:
+    if "law" in options and options["law"] != AUTO:  # that is for the simulation, which knows what thresholds are
         options["law"] = from_dict(options["law"])
     return text, (POLICIES[name], options)
+
+
+def believe(lineup: dict[str, tuple[type[Policy], dict[str, Any]]], law: str) -> None:
+    """Give every policy without a law of its own this one; "auto" is for those that can learn it."""
+    from headgate.laws import AUTO, AUTO_WHOLE, from_dict  # noqa: PLC0415  # not light
+    from headgate.policies import Oracle, Thompson  # noqa: PLC0415  # not light
+
+    known = law if law == AUTO else from_dict(law)
+    for policy, options in lineup.values():
+        learns = policy is Thompson if law in (AUTO, AUTO_WHOLE) else policy is not Oracle
+        if learns and "law" not in options:
+            options["law"] = known
+
+
+def as_text(result: Result) -> str:
+    """Write a result as JSON with every digit."""
+    summaries = [
+        {"policy": s.policy} | {key: terminal.finite(v) for key, v in s._asdict().items() if key != "policy"}
+        for s in result.summary(_LEVEL)
+    ]
+    return json.dumps({"summary": summaries, "level": _LEVEL, **result.metadata()}, indent=2, allow_nan=False)
 
 
 def show(result: Result, rounds: int, runs: int) -> None:
@@ -142,7 +181,7 @@ def show(result: Result, rounds: int, runs: int) -> None:
     console.print(table)
     played = rounds * runs * len(result.policies)
     console.print(
-        f"\n{rounds:,} rounds, mean of {runs} run{'s' * (runs != 1)}; regret is expected reward lost to the optimum. "
+        f"\n{rounds:,} rounds, mean of {runs} run{'s' * (runs != 1)}; regret is reward lost to the best plan. "
         f"{played / max(result.seconds, 1e-9):,.0f} rounds/s."
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -43,10 +44,15 @@ def solve(
         str, typer.Option(metavar="NAME", help="sum: the number of successes; cascade: 1 if any arm succeeds.")
     ] = "sum",
     tol: Annotated[float, typer.Option(help="Stop when the gap is proved to be at most this.")] = 1e-9,
-    max_nodes: Annotated[int, typer.Option(help="Stop after so many nodes of branch and bound.")] = 10_000,
+    max_nodes: Annotated[
+        int | None, typer.Option(help="Stop after so many nodes of branch and bound.", show_default="10,000; kinds: 33")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the curves and the price line: .png, .pdf, .svg.")
     ] = None,
+    assumptions: Annotated[
+        bool, typer.Option("--assumptions", help="Tell which assumptions of the paper's theorems the problem meets.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every digit.")] = False,
 ) -> None:
     """Find the best allocation of a budget, with the proof of how good it is.
@@ -62,8 +68,11 @@ def solve(
     headgate solve problem.toml --target 3.5
 
     headgate solve curves.csv --price 0.02
+
+    headgate solve problem.toml --budget 40 --assumptions
     """
     from headgate.problem import load_problem  # noqa: PLC0415  # not light, and --help does without
+    from headgate.theory import check  # noqa: PLC0415  # likewise
 
     if [budget, price, target].count(None) != 2:
         raise BudgetError("give one of --budget, --price and --target")
@@ -82,10 +91,15 @@ def solve(
     if plot is not None:
         extra("headgate.figures").draw_allocation(problem, best, plot, reward=pays)
     report = as_data(problem, best, float(best.budget), pays)
+    met = check(problem, float(best.budget)) if assumptions else None
+    if met is not None:
+        report["assumptions"] = [asdict(assumption) for assumption in met.listed]
     if as_json:
         typer.echo(json.dumps(report, indent=2, allow_nan=False))
     else:
         show(problem, report)
+        if met is not None:
+            typer.echo(f"\nassumptions of the paper, with rates within [1/B, 80/B]:\n{met}")
         if plot is not None:
             typer.echo(f"figure     {plot}")
 
@@ -130,6 +144,7 @@ def as_data(problem: Problem, best: Allocation, budget: float, reward: Reward) -
         "budget": budget,
         "units": problem.units,
         "reward": reward,
+        "assumes": best.assumes,
         "value": float(best.value),
         "bound": float(best.bound),
         "gap": float(best.gap),
@@ -146,6 +161,8 @@ def as_data(problem: Problem, best: Allocation, budget: float, reward: Reward) -
 
 def show(problem: Problem, report: dict[str, Any]) -> None:
     """Print the table of arms, and below it the value and its certificate."""
+    from headgate.oracle.allocation import ASSUMPTIONS  # noqa: PLC0415  # not light, and --help does without
+
     places = terminal.decimals(report["budget"])
     units = f" ({problem.units})" if problem.units else ""
     table = terminal.table("arm", f"allocation{units}", "success probability", "marginal")
@@ -162,7 +179,7 @@ def show(problem: Problem, report: dict[str, Any]) -> None:
     console.print(table)
     console.print()
     total = sum(arm["allocation"] for arm in report["arms"])
-    worth = "probability of a success, arms independent"
+    worth = f"probability of a success, {ASSUMPTIONS[report['assumes']]}"
     if report["reward"] == "sum":
         worth = "expected value" if any(v != 1.0 for v in problem.value.tolist()) else "expected successes"
     price = "inf" if report["price"] is None else f"{report['price']:.9g}"

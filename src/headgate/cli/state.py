@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from headgate.cli.serve import DATABASE, DatabaseOption, existing, needs_service
+from headgate.cli.serve import DATABASE, DatabaseOption, opened
 from headgate.errors import InputError
 
-UrlArgument = Annotated[str, typer.Argument(metavar="DATABASE", help="sqlite:///file.db or postgresql://...")]
+if TYPE_CHECKING:
+    from headgate.service.store import Database
+    from headgate.service.verify import Progress
+
+UrlArgument = Annotated[str | None, typer.Argument(metavar="[URL]", help="The same as --database, and before it.")]
 
 
-def verify(database: UrlArgument) -> None:
+def verify(url: UrlArgument = None, database: DatabaseOption = DATABASE) -> None:
     """Recompute everything from the log of decisions and outcomes, and compare exactly.
 
     Exit status 1, with a line for every difference, if anything is not as the log says. A running service may go on.
 
     [bold]Example[/bold]
 
-    headgate verify sqlite:///headgate.db
+    headgate verify --database sqlite:///headgate.db
     """
-    needs_service()
-    from headgate.service import verify as checking  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
+    read: dict[str, int] = {}
+    status = Console(stderr=True, highlight=False).status("reading the log")
 
-    console, seen = Console(stderr=True, highlight=False), {"": 0}
-    with console.status("reading the log") as status:
+    def progress(name: str, decisions: int) -> None:
+        read[name] = decisions
+        status.update(f"{name}: {decisions:,} decisions")
 
-        def progress(name: str, decisions: int) -> None:
-            seen[name] = decisions
-            status.update(f"{name}: {decisions:,} decisions")
-
-        wrong = checking.verify(open_database(existing(database), migrate=False), progress)
-    for line in wrong:
-        typer.echo(line)
-    if wrong:
-        raise typer.Exit(1)
-    allocators, decisions = len(seen) - 1, sum(seen.values())
-    typer.echo(f"verified: {_many(decisions, 'decision')} of {_many(allocators, 'allocator')}: all as the log says")
+    with opened(database if url is None else url, migrate=False) as found, status:
+        _verified(found, progress)
+    decisions, allocators = _many(sum(read.values()), "decision"), _many(len(read), "allocator")
+    typer.echo(f"verified: {decisions} of {allocators}: all as the log says")
 
 
 def backup(
@@ -56,11 +55,10 @@ def backup(
 
     headgate backup monday.db --database postgresql://headgate@db/headgate
     """
-    needs_service()
-    from headgate.service.backup import backup as copy  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
+    with opened(database, migrate=False) as found:
+        from headgate.service.backup import backup as copy  # noqa: PLC0415  # an extra, and not light
 
-    rows = copy(open_database(existing(database), migrate=False), file)
+        rows = copy(found, file)
     typer.echo(f"{rows:,} rows in {file}")
 
 
@@ -68,26 +66,19 @@ def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `headgate backup` made.")],
     database: DatabaseOption = DATABASE,
 ) -> None:
-    """Fill an empty database from a backup, and verify it.
+    """Fill an empty database from a backup, and verify it; if that fails, an SQLite file made for it is gone again.
 
     [bold]Example[/bold]
 
     headgate restore monday.db --database sqlite:///new.db
     """
-    needs_service()
-    from headgate.service.backup import restore as fill  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.verify import verify as differences  # noqa: PLC0415  # an extra, and not light
-
     if not file.is_file():
         raise InputError(f"there is no backup {file}")
-    found = open_database(database)
-    rows = fill(file, found)
-    wrong = differences(found)
-    for line in wrong:
-        typer.echo(line)
-    if wrong:
-        raise typer.Exit(1)
+    with _gone_if_it_fails(database), opened(database, new=True) as found:
+        from headgate.service.backup import restore as fill  # noqa: PLC0415  # an extra, and not light
+
+        rows = fill(file, found)
+        _verified(found)
     typer.echo(f"{rows:,} rows restored and verified")
 
 
@@ -95,13 +86,41 @@ def audit(
     database: DatabaseOption = DATABASE,
     limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 50,
 ) -> None:
-    """Show who created, changed, archived, imported, and made or revoked keys; one JSON object a line."""
-    needs_service()
-    from headgate.service.store import audit as log  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store import open_database  # noqa: PLC0415  # an extra, and not light
+    """Show who created, changed, archived, imported, and made or revoked keys; one JSON object a line.
 
-    for entry in open_database(existing(database), migrate=False).look(lambda c: log.entries(c, limit)):
-        typer.echo(json.dumps(entry))
+    [bold]Example[/bold]
+
+    headgate audit --limit 20 --database sqlite:///headgate.db
+    """
+    with opened(database, migrate=False) as found:
+        from headgate.service.store.audit import entries  # noqa: PLC0415  # an extra, and not light
+
+        for entry in found.look(lambda connection: entries(connection, limit)):
+            typer.echo(json.dumps(entry))
+
+
+@contextmanager
+def _gone_if_it_fails(url: str) -> Iterator[None]:
+    """Remove the SQLite file that the block made, with what lies beside it, unless it ends well."""
+    path = Path(url.removeprefix("sqlite:///"))
+    made = str(path) != url and not path.exists()
+    try:
+        yield
+    except BaseException:
+        for name in ("", "-wal", "-shm", "-journal") if made else ():
+            path.with_name(path.name + name).unlink(missing_ok=True)
+        raise
+
+
+def _verified(database: Database, progress: Progress | None = None) -> None:
+    """Print every difference between the state and its log; if there is any, the status is 1."""
+    from headgate.service.verify import verify as differences  # noqa: PLC0415  # an extra, and not light
+
+    wrong = differences(database, progress)
+    for line in wrong:
+        typer.echo(line)
+    if wrong:
+        raise typer.Exit(1)
 
 
 def _many(number: int, thing: str) -> str:

@@ -1,53 +1,31 @@
 """A client of the decision service, `Client` and `AsyncClient`: typed, and safe to retry. It needs httpx."""
 
-from headgate.client.aio import AsyncClient
-from headgate.client.answers import (
-    Allocator,
-    Arm,
-    ArmEstimate,
-    Counts,
-    Decision,
-    Estimates,
-    ImportAnswer,
-    OutcomeAnswer,
-    Round,
-    Step,
-)
-from headgate.client.errors import (
-    AccessError,
-    ClientError,
-    ConflictError,
-    FieldError,
-    InvalidRequestError,
-    NotFoundError,
-    RateLimitError,
-    ServerError,
-    UnavailableError,
-)
-from headgate.client.retry import Retry
-from headgate.client.sync import Client
-
-__all__ = [
-    "AccessError",
-    "Allocator",
-    "Arm",
-    "ArmEstimate",
-    "AsyncClient",
-    "Client",
-    "ClientError",
-    "ConflictError",
-    "Counts",
-    "Decision",
-    "Estimates",
-    "FieldError",
-    "ImportAnswer",
-    "InvalidRequestError",
-    "NotFoundError",
-    "OutcomeAnswer",
-    "RateLimitError",
-    "Retry",
-    "Round",
-    "ServerError",
-    "Step",
-    "UnavailableError",
-]
+from headgate.client.answers import Allocator as Allocator
+from headgate.client.answers import Arm as Arm
+from headgate.client.answers import ArmEstimate as ArmEstimate
+from headgate.client.answers import Counts as Counts
+from headgate.client.answers import Decision as Decision
+from headgate.client.answers import EdgeState as EdgeState
+from headgate.client.answers import Estimates as Estimates
+from headgate.client.answers import ImportAnswer as ImportAnswer
+from headgate.client.answers import Learner as Learner
+from headgate.client.answers import OutcomeAnswer as OutcomeAnswer
+from headgate.client.answers import PushAnswer as PushAnswer
+from headgate.client.answers import Round as Round
+from headgate.client.answers import Step as Step
+from headgate.client.answers import Why as Why
+from headgate.client.breaker import Breaker as Breaker
+from headgate.client.buffer import AsyncBuffer as AsyncBuffer
+from headgate.client.buffer import Buffer as Buffer
+from headgate.client.client import AsyncClient as AsyncClient
+from headgate.client.client import Client as Client
+from headgate.client.errors import AccessError as AccessError
+from headgate.client.errors import ClientError as ClientError
+from headgate.client.errors import ConflictError as ConflictError
+from headgate.client.errors import FieldError as FieldError
+from headgate.client.errors import InvalidRequestError as InvalidRequestError
+from headgate.client.errors import NotFoundError as NotFoundError
+from headgate.client.errors import RateLimitError as RateLimitError
+from headgate.client.errors import ServerError as ServerError
+from headgate.client.errors import UnavailableError as UnavailableError
+from headgate.client.retry import Retry as Retry

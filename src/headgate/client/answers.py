@@ -1,32 +1,41 @@
-"""Answers of the service, read from JSON. What a newer service adds is left out."""
+"""Answers of the service, read from JSON as their annotations say. What a newer service adds is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import asdict, dataclass, is_dataclass
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from headgate.client.errors import ClientError, UnavailableError, of_detail
 
 T = TypeVar("T")
 Json = Mapping[str, Any]
+_hints = cache(get_type_hints)
 
 
-class _Answer:
-    """A dataclass whose fields are those of a JSON object."""
+def reader(kind: type[T]) -> Callable[[Json], T]:
+    """Return what reads such an answer."""
+    return lambda data: read(kind, data)
 
-    __slots__ = ()
 
-    @classmethod
-    def of(cls, data: Json) -> Self:
-        """Read it from JSON."""
-        known = {f.name: data[f.name] for f in fields(cls) if f.name in data or f.default is MISSING}  # type: ignore[arg-type]  # every subclass is a dataclass
-        return cls(**{name: _READ[name](value) if name in _READ else value for name, value in known.items()})
+def read(kind: Any, data: Any) -> Any:
+    """Read JSON as what an annotation says: a dataclass of this module, a time, a tuple, any of them or None."""
+    if data is None:
+        return None
+    if isinstance(kind, type) and is_dataclass(kind):
+        return kind(**{name: read(hint, data[name]) for name, hint in _hints(kind).items() if name in data})
+    if get_origin(kind) is UnionType:  # of something and None
+        return read(get_args(kind)[0], data)
+    if get_origin(kind) is tuple:
+        return tuple(read(get_args(kind)[0], item) for item in data)
+    return datetime.fromisoformat(data) if kind is datetime else data
 
 
 @dataclass(frozen=True, slots=True)
-class Step(_Answer):
+class Step:
     """One step of a schedule."""
 
     arm: str
@@ -34,7 +43,7 @@ class Step(_Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(_Answer):
+class Decision:
     """What each arm gets; for an unknown budget a schedule, to follow in order until the money is gone."""
 
     decision_id: str
@@ -44,10 +53,14 @@ class Decision(_Answer):
     schedule: tuple[Step, ...] | None
     created_at: datetime
     expires_at: datetime | None
+    fallback: bool = False
+    """Whether the client split the budget itself, because the service did not answer; it does not know of this."""
+    version: int | None = None
+    """Of the allocator that made it; None: the service did not write it down then."""
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeAnswer(_Answer):
+class OutcomeAnswer:
     """What was new, and what was said before, which it also is after a retry whose first answer was lost."""
 
     decision_id: str
@@ -58,19 +71,22 @@ class OutcomeAnswer(_Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Round(_Answer):
-    """A decision of the past and what was heard of it: per arm the threshold of its success, None for a failure."""
+class Round:
+    """A decision of the past and what was heard of it.
+
+    Per arm the threshold of its success, True for a success whose threshold is not known, None for a failure.
+    """
 
     round: int
     decision: Decision
     context: dict[str, Any] | None
     spent: float | None
-    results: dict[str, float | None]
+    results: dict[str, float | bool | None]
     complete: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Arm(_Answer):
+class Arm:
     """An arm as it stands."""
 
     name: str
@@ -81,7 +97,7 @@ class Arm(_Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Counts(_Answer):
+class Counts:
     """How many decisions, and what became of them."""
 
     decisions: int
@@ -97,8 +113,8 @@ class Counts(_Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Allocator(_Answer):
-    """An allocator as it stands; `spec` is the body it was made with."""
+class Allocator:
+    """An allocator as it stands; `spec` is the body it was made with, as far as no later version has another."""
 
     name: str
     spec: dict[str, Any]
@@ -106,10 +122,12 @@ class Allocator(_Answer):
     created_at: datetime
     archived_at: datetime | None
     counts: Counts
+    version: int | None = None
+    """Grows with every change of it or of its arms; decisions name it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ArmEstimate(_Answer):
+class ArmEstimate:
     """What is known of an arm."""
 
     arm: str
@@ -125,7 +143,7 @@ class ArmEstimate(_Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Estimates(_Answer):
+class Estimates:
     """What is known of the arms in use, and the best allocation by it."""
 
     allocator: str
@@ -136,15 +154,9 @@ class Estimates(_Answer):
     value: float
     gap: float
 
-    @classmethod
-    def of(cls, data: Json) -> Self:
-        """Read it from JSON; the arms by name."""
-        arms = {one["arm"]: ArmEstimate.of(one) for one in data["arms"]}
-        return cls(**{f.name: data[f.name] for f in fields(cls)} | {"arms": arms})
-
 
 @dataclass(frozen=True, slots=True)
-class ImportAnswer(_Answer):
+class ImportAnswer:
     """What was added, or had been before."""
 
     import_id: str
@@ -153,58 +165,142 @@ class ImportAnswer(_Answer):
 
 
 @dataclass(frozen=True, slots=True)
+class Learner:
+    """What an edge decides with: arms, policy, and the evidence of all, None where it is as the edge knows it."""
+
+    allocator: str
+    config: int
+    seq: int
+    arms: tuple[str, ...]
+    active: tuple[int, ...]
+    policy: dict[str, Any]
+    evidence: dict[str, Any] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self)
+
+
+def learner_of(data: Json) -> Learner:
+    """Read a learner."""
+    found: Learner = read(Learner, data)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """What was known of an arm when a decision was made."""
+
+    activation: float
+    activation_interval: tuple[float, float]
+    rate: float
+    rate_interval: tuple[float, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The curve of an arm that a decision was made for."""
+
+    activation: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class ArmReason:
+    """Why an arm got what it got: `marginal` is what a little more would have earned, by the draw."""
+
+    arm: str
+    amount: float
+    value: float
+    trials: int
+    successes: int
+    estimate: Believed
+    draw: Drawn | None
+    corrected: bool
+    marginal: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The reasons of a decision; `price` is what a little more budget would have earned."""
+
+    decision_id: str
+    allocator: str
+    round: int
+    policy: str
+    price: float | None
+    arms: tuple[ArmReason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PushAnswer:
+    """What an edge's push added, or had added before."""
+
+    edge: str
+    number: int
+    repeated: bool
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeState:
+    """What an edge has pushed so far."""
+
+    edge: str
+    pushes: int
+    trials: int
+    decisions: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """Some rounds, newest first, and where the next page begins."""
 
     rounds: tuple[Round, ...]
     next_before: int | None
-
-    @classmethod
-    def of(cls, data: Json) -> Self:
-        """Read it from JSON."""
-        return cls(tuple(Round.of(item) for item in data["items"]), data["next_before"])
+    """Or, of pages that are oldest first, after which round."""
 
 
-def many(member: str, read: Callable[[Json], T]) -> Callable[[Json], list[T | ClientError]]:
+def read_estimates(data: Json) -> Estimates:
+    """Read estimates; the arms by name."""
+    arms = {arm["arm"]: read(ArmEstimate, arm) for arm in data["arms"]}
+    return Estimates(**{name: data[name] for name in _hints(Estimates)} | {"arms": arms})
+
+
+def read_page(data: Json) -> Page:
+    """Read a page of rounds."""
+    return Page(tuple(map(read_round, data["items"])), data["next_before"])
+
+
+def read_log(data: Json) -> Page:
+    """Read a page of rounds, oldest first."""
+    return Page(tuple(map(read_round, data["items"])), data["next_after"])
+
+
+def read_round(data: Json) -> Round:
+    """Read a round; of a success its threshold is enough."""
+    results = {
+        arm: True if result["success"] and result["threshold"] is None else result["threshold"]
+        for arm, result in data["results"].items()
+    }
+    found: Round = read(Round, {**data, "results": results})
+    return found
+
+
+def many(member: str, kind: type[T]) -> Callable[[Json], list[T | ClientError]]:
     """Return what reads answers to many requests: each what was asked for, or the error it deserves.
 
     If the service could not serve one, all are asked again: those it could serve get the same answers.
     """
 
     def read_all(data: Json) -> list[T | ClientError]:
-        found: list[T | ClientError] = []
+        answers: list[T | ClientError] = []
         for item in data["answers"]:
             error = None if item["status"] == 200 else of_detail(item["status"], item["error"])
             if isinstance(error, UnavailableError):
                 raise error
-            found.append(read(item[member]) if error is None else error)
-        return found
+            answers.append(read(kind, item[member]) if error is None else error)
+        return answers
 
     return read_all
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
-    return None if values is None else tuple(values)
-
-
-#: How a field is read that is not JSON as it is; a name means one thing in all answers.
-_READ: Mapping[str, Callable[[Any], Any]] = {
-    "created_at": _time,
-    "expires_at": _time,
-    "archived_at": _time,
-    "retired_at": _time,
-    "accepted": _tuple,
-    "repeated": lambda v: v if isinstance(v, bool) else _tuple(v),
-    "activation_interval": _tuple,
-    "rate_interval": _tuple,
-    "shape_interval": _tuple,
-    "schedule": lambda steps: None if steps is None else tuple(Step.of(step) for step in steps),
-    "decision": Decision.of,
-    "results": lambda results: {arm: result["threshold"] for arm, result in results.items()},
-    "counts": Counts.of,
-    "arms": lambda arms: tuple(Arm.of(arm) for arm in arms),
-}

@@ -10,24 +10,34 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
+from headgate.client import answers, warm
 from headgate.client.answers import (
     Allocator,
     Decision,
+    EdgeState,
     Estimates,
     ImportAnswer,
     Json,
+    Learner,
     OutcomeAnswer,
     Page,
-    many,
+    PushAnswer,
+    Round,
+    Why,
+    reader,
 )
 from headgate.client.errors import ClientError
 from headgate.errors import InputError
 
 T = TypeVar("T")
-Results = Mapping[str, float | None]
+Results = Mapping[str, float | bool | None]
+MOST_AT_ONCE = 1000
+"""Decisions or outcomes in one call."""
 
 
 class HasDict(Protocol):
@@ -49,6 +59,10 @@ class Call(Generic[T]):
     path: str
     body: bytes | None
     read: Callable[[Json], T]
+    instead: T | None = None
+    """What is returned where the service does not answer; None: that is an error."""
+    unsent: T | None = None
+    """What is returned at once, because there is nothing to tell the service."""
 
 
 def new_id() -> str:
@@ -61,21 +75,38 @@ def new_id() -> str:
 
 def put_allocator(
     name: str,
-    arms: Sequence[str | Json],
-    law: Law,
-    max_budget: float,
+    arms: Sequence[str | Json] | None = None,
+    law: Law | None = None,
+    max_budget: float | None = None,
     *,
     policy: str | Json = "thompson",
     reward: Literal["sum", "cascade"] = "sum",
     feedback_deadline: float | None = 86_400.0,
     on_expiry: Literal["ignore", "failure"] = "ignore",
     units: str | None = None,
+    problem: str | Path | None = None,
+    evidence: str | Path | Json | HasDict | None = None,
 ) -> Call[Allocator]:
     """Create an allocator; the same again changes nothing, another of the same name is a `ConflictError`.
 
     `arms` are names, or `{"name", "law", "lower", "upper"}`; `policy` is a name, or one with options. Seconds until a
     decision counts as expired are `feedback_deadline`, None for never; `on_expiry` says what silence until then means.
+
+    A warm start: `problem` is the file of a problem, for arms, law and units that are not given; `evidence` is what it
+    knows from the first decision on, a `headgate.Evidence`, its plain data or the file of it; its max_budget is the
+    allocator's, unless that is given. `headgate calibrate` writes both files.
     """
+    names: object = arms
+    if isinstance(names, str | Mapping):
+        raise InputError(f"arms must be a list of names, got {names!r}: put_allocator(name, arms, law, max_budget)")
+    known = _evidence(evidence)
+    if problem is not None:
+        given = warm.read_problem(problem)
+        arms, law, units = arms or given.arms, law or given.law, units or given.units
+    if max_budget is None and known is not None:
+        max_budget = known["max_budget"]
+    if arms is None or law is None or max_budget is None:
+        raise InputError("an allocator needs arms, law and max_budget: give them, or problem and evidence")
     body = {
         "arms": [arm if isinstance(arm, str) else {**arm, "law": _plain_law(arm.get("law"))} for arm in arms],
         "law": _plain_law(law),
@@ -85,23 +116,37 @@ def put_allocator(
         "feedback_deadline": feedback_deadline,
         "on_expiry": on_expiry,
         "units": units,
-    }
-    return Call("PUT", _allocator(name), _json(body), Allocator.of)
+    } | ({} if known is None else {"evidence": known})
+    return Call("PUT", _allocator(name), _json(body), reader(Allocator))
 
 
 def allocator(name: str) -> Call[Allocator]:
     """Return an allocator as it stands."""
-    return Call("GET", _allocator(name), None, Allocator.of)
+    return Call("GET", _allocator(name), None, reader(Allocator))
 
 
 def allocators() -> Call[list[Allocator]]:
     """Return all of them by name, archived ones too."""
-    return Call("GET", "/v1/allocators", None, lambda data: [Allocator.of(one) for one in data["allocators"]])
+    return Call("GET", "/v1/allocators", None, lambda data: list(map(reader(Allocator), data["allocators"])))
+
+
+def change(
+    name: str, *, law: Law | None = None, policy: str | Json | None = None, arms: Sequence[Json] = ()
+) -> Call[Allocator]:
+    """Change law, policy, or arms in use from the next decision on: a new version, with all that has been seen.
+
+    `arms` are those that change, `{"name", "law", "lower", "upper", "value"}`, each as it shall be. The same again
+    changes nothing.
+    """
+    chosen = {"name": policy} if isinstance(policy, str) else policy
+    changed = [{**arm, "law": _plain_law(arm.get("law"))} for arm in arms]
+    body = {"law": _plain_law(law), "policy": chosen, "arms": changed}
+    return Call("POST", f"{_allocator(name)}/versions", _json(body), reader(Allocator))
 
 
 def archive(name: str) -> Call[Allocator]:
     """Let an allocator make no more decisions; outcomes still count."""
-    return Call("POST", f"{_allocator(name)}/archive", b"", Allocator.of)
+    return Call("POST", f"{_allocator(name)}/archive", b"", reader(Allocator))
 
 
 def add_arm(
@@ -109,12 +154,12 @@ def add_arm(
 ) -> Call[Allocator]:
     """Add an arm, or bring a retired one back with all that is known of it."""
     body = {"name": arm, "law": _plain_law(law), "lower": lower, "upper": upper}
-    return Call("POST", f"{_allocator(name)}/arms", _json(body), Allocator.of)
+    return Call("POST", f"{_allocator(name)}/arms", _json(body), reader(Allocator))
 
 
 def retire_arm(name: str, arm: str) -> Call[Allocator]:
     """Give an arm nothing any more; what is still reported of it counts."""
-    return Call("POST", f"{_allocator(name)}/arms/{_part(arm)}/retire", b"", Allocator.of)
+    return Call("POST", f"{_allocator(name)}/arms/{_part(arm)}/retire", b"", reader(Allocator))
 
 
 # -- every round -----------------------------------------------------------------------------------------------------
@@ -127,14 +172,27 @@ def decide(
     decision_id: str | None = None,
     context: Json | None = None,
     step: float | None = None,
+    switching: bool = True,
+    fallback: Mapping[str, float] | None = None,
+    features: Json | None = None,
+    arm_features: Mapping[str, Json] | None = None,
 ) -> Call[Decision]:
     """Split a budget; None is one that is not known: the answer has a schedule, in steps of `step`.
 
+    With `switching=False` the schedule has each arm at most once: an arm once left is not taken up again.
+
     The same `decision_id` gets the same answer, also years later; without one, the client makes one. `context` is kept
-    with the decision, and not looked at.
+    with the decision, and not looked at. `fallback` are shares by arm, in any unit: where the service does not answer,
+    the budget is split by them; `decision.fallback` is True then, and reports of it are not sent. `features` are what
+    is known of the round, by name, as the policy "contextual" declares them, `arm_features` those of some arms.
     """
-    body = _decision(budget, decision_id, context, step)
-    return Call("POST", f"{_allocator(name)}/decisions", _json(body), Decision.of)
+    body = _decision(budget, decision_id, context, step) | ({} if switching else {"switching": False})
+    if features is not None:
+        body["features"] = dict(features)
+    if arm_features is not None:
+        body["arm_features"] = {arm: dict(one) for arm, one in arm_features.items()}
+    instead = None if fallback is None else _split(name, body, fallback)
+    return Call("POST", f"{_allocator(name)}/decisions", _json(body), reader(Decision), instead)
 
 
 def decide_many(
@@ -145,17 +203,37 @@ def decide_many(
     if len(ids) != len(budgets):
         raise InputError(f"there must be one decision id for each budget, got {len(ids)} of {len(budgets)}")
     body = {"decisions": [_decision(budget, key, None, None) for budget, key in zip(budgets, ids, strict=True)]}
-    return Call("POST", f"{_allocator(name)}/decisions/batch", _json(body), many("decision", Decision.of))
+    return Call("POST", f"{_allocator(name)}/decisions/batch", _json(body), answers.many("decision", Decision))
 
 
-def report(decision: str | Decision, results: Results, *, spent: float | None = None) -> Call[OutcomeAnswer]:
-    """Say what came of a decision, whole or in part: per arm the threshold of its success, None for a failure.
+def decision(decision_id: str | Decision) -> Call[Round]:
+    """Return a decision of the past and what has been reported of it."""
+    return Call("GET", f"/v1/decisions/{_part(_id(decision_id))}", None, answers.read_round)
 
-    Of a schedule, `spent` is how much of it was carried out. A contradiction to what was said before is a
-    `ConflictError`.
+
+def why(decision_id: str | Decision) -> Call[Why]:
+    """Return why a decision is as it is: per arm estimate, draw, marginal at its amount; and the price."""
+    return Call("GET", f"/v1/decisions/{_part(_id(decision_id))}/why", None, reader(Why))
+
+
+def report(
+    decision: str | Decision,
+    results: Results,
+    *,
+    spent: float | None = None,
+    amounts: Mapping[str, float] | None = None,
+) -> Call[OutcomeAnswer]:
+    """Say what came of a decision, whole or in part.
+
+    Per arm the threshold of its success, True for a success whose threshold is not known, None for a failure.
+    Of a schedule, `spent` is how much of it was carried out. `amounts` is what arms really got, of those that got
+    something else than they were given. A contradiction to what was said before is a `ConflictError`. Of a fallback
+    nothing is sent: the service does not know that decision.
     """
     path = f"/v1/decisions/{_part(_id(decision))}/outcome"
-    return Call("POST", path, _json(_outcome(results, spent)), OutcomeAnswer.of)
+    nothing = OutcomeAnswer(_id(decision), (), (), complete=False, late=False)
+    unsent = nothing if isinstance(decision, Decision) and decision.fallback else None
+    return Call("POST", path, _json(_outcome(results, spent, amounts)), reader(OutcomeAnswer), unsent=unsent)
 
 
 def report_many(
@@ -163,8 +241,19 @@ def report_many(
 ) -> Call[list[OutcomeAnswer | ClientError]]:
     """Say what came of many decisions, at most 1000, in one call; in their order, each its answer or its error."""
     pairs = list(outcomes.items()) if isinstance(outcomes, Mapping) else outcomes
-    body = {"outcomes": [{"decision_id": _id(key), **_outcome(results, None)} for key, results in pairs]}
-    return Call("POST", "/v1/outcomes", _json(body), many("outcome", OutcomeAnswer.of))
+    return report_bodies([one_of_many(key, results, None, None) for key, results in pairs])
+
+
+def one_of_many(
+    decision: str | Decision, results: Results, spent: float | None, amounts: Mapping[str, float] | None
+) -> dict[str, Any]:
+    """Return what came of a decision as it is sent with others."""
+    return {"decision_id": _id(decision), **_outcome(results, spent, amounts)}
+
+
+def report_bodies(bodies: Sequence[Json]) -> Call[list[OutcomeAnswer | ClientError]]:
+    """Send some of these."""
+    return Call("POST", "/v1/outcomes", _json({"outcomes": bodies}), answers.many("outcome", OutcomeAnswer))
 
 
 # -- what is known ---------------------------------------------------------------------------------------------------
@@ -173,13 +262,19 @@ def report_many(
 def estimates(name: str, *, budget: float | None = None, level: float = 0.9) -> Call[Estimates]:
     """Return what is known of every arm, with intervals, and the best allocation of `budget` by it."""
     query = {"level": level} if budget is None else {"level": level, "budget": budget}
-    return Call("GET", f"{_allocator(name)}/estimates?{urlencode(query)}", None, Estimates.of)
+    return Call("GET", f"{_allocator(name)}/estimates?{urlencode(query)}", None, answers.read_estimates)
 
 
 def history(name: str, before: int | None, page: int) -> Call[Page]:
     """Return a page of decisions, newest first."""
     query = {"limit": page} if before is None else {"limit": page, "before": before}
-    return Call("GET", f"{_allocator(name)}/history?{urlencode(query)}", None, Page.of)
+    return Call("GET", f"{_allocator(name)}/history?{urlencode(query)}", None, answers.read_page)
+
+
+def decisions(name: str, after: int | None, page: int) -> Call[Page]:
+    """Return a page of decisions, oldest first."""
+    query = {"limit": page} if after is None else {"limit": page, "after": after}
+    return Call("GET", f"{_allocator(name)}/decisions?{urlencode(query)}", None, answers.read_log)
 
 
 def export_evidence(name: str) -> Call[dict[str, Any]]:
@@ -193,8 +288,32 @@ def import_evidence(name: str, evidence: Json | HasDict, import_id: str) -> Call
     A `headgate.Evidence` has all arms of the allocator in their order; `Evidence.to_dict(names)` may have some of them,
     in any order.
     """
+    given: object = evidence
+    if isinstance(given, str):
+        raise InputError(f"evidence must be that of a log, got {given!r}: import_evidence(name, evidence, import_id)")
     path = f"{_allocator(name)}/evidence/{_part(import_id)}"
-    return Call("PUT", path, _json(evidence if isinstance(evidence, Mapping) else evidence.to_dict()), ImportAnswer.of)
+    return Call(
+        "PUT", path, _json(evidence if isinstance(evidence, Mapping) else evidence.to_dict()), reader(ImportAnswer)
+    )
+
+
+# -- edges -----------------------------------------------------------------------------------------------------------
+
+
+def learner(name: str, known: tuple[int, int] | None = None) -> Call[Learner]:
+    """Return what an edge decides with; with the config and seq that it knows, the evidence only if that is new."""
+    query = "" if known is None else "?" + urlencode({"config": known[0], "seq": known[1]})
+    return Call("GET", f"{_allocator(name)}/learner{query}", None, reader(Learner))
+
+
+def push(name: str, edge: str, number: int, body: Json) -> Call[PushAnswer]:
+    """Send what an edge has seen, once for each number: `body` has evidence and decisions; `headgate.Edge` makes it."""
+    return Call("PUT", f"{_allocator(name)}/edges/{_part(edge)}/pushes/{number}", _json(body), reader(PushAnswer))
+
+
+def edges(name: str) -> Call[list[EdgeState]]:
+    """Return the edges of an allocator, and what they have pushed."""
+    return Call("GET", f"{_allocator(name)}/edges", None, lambda data: list(map(reader(EdgeState), data["edges"])))
 
 
 def health() -> Call[str]:
@@ -206,6 +325,9 @@ def health() -> Call[str]:
 
 
 def _decision(budget: float | None, key: str | None, context: Json | None, step: float | None) -> dict[str, Any]:
+    given: object = budget
+    if isinstance(given, str | Mapping):
+        raise InputError(f"budget must be a number, got {given!r}: decide(name, budget), the allocator's name first")
     body: dict[str, Any] = {"budget": budget, "decision_id": new_id() if key is None else key}
     if context is not None:
         body["context"] = dict(context)
@@ -214,13 +336,51 @@ def _decision(budget: float | None, key: str | None, context: Json | None, step:
     return body
 
 
-def _outcome(results: Results, spent: float | None) -> dict[str, Any]:
-    said = {arm: {"success": value is not None, "threshold": value} for arm, value in results.items()}
+def _outcome(results: Results, spent: float | None, amounts: Mapping[str, float] | None) -> dict[str, Any]:
+    given: object = results
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"results must be a threshold, True or None by arm, such as {{'q1': 3.2, 'q2': None}}, got {given!r}"
+        )
+    unknown = [arm for arm in amounts or () if arm not in results]
+    if unknown:
+        raise InputError(f"amounts must be of arms that have a result, got {unknown[0]!r}")
+    said: dict[str, dict[str, Any]] = {
+        arm: {"success": value is not None, "threshold": None if value is True else value}
+        for arm, value in results.items()
+    }
+    for arm, amount in (amounts or {}).items():
+        said[arm]["amount"] = amount
     return {"results": said} if spent is None else {"results": said, "spent": spent}
 
 
+def _split(name: str, body: Json, shares: Mapping[str, float]) -> Decision:
+    """Split a budget without the service."""
+    budget, total = body["budget"], sum(shares.values())
+    if budget is None:
+        raise InputError("fallback splits a budget that is known, got None")
+    if not all(0.0 <= share < float("inf") for share in shares.values()) or not 0.0 < total < float("inf"):
+        raise InputError(f"fallback must be shares >= 0, not all of them 0, got {dict(shares)!r}")
+    allocation = {arm: budget * (share / total) for arm, share in shares.items()}
+    now = datetime.now(UTC)
+    return Decision(body["decision_id"], name, budget, allocation, None, now, None, fallback=True)
+
+
 def _id(decision: str | Decision) -> str:
+    given: object = decision
+    if isinstance(given, Mapping):
+        raise InputError("the decision comes first: report(decision, results)")
+    if not isinstance(given, str | Decision):
+        raise InputError(f"a decision must be what decide() returned, or its id, got {given!r}")
     return decision.decision_id if isinstance(decision, Decision) else decision
+
+
+def _evidence(evidence: str | Path | Json | HasDict | None) -> dict[str, Any] | None:
+    if isinstance(evidence, str | Path):
+        return warm.read_evidence(evidence)
+    if evidence is None or isinstance(evidence, Mapping):
+        return None if evidence is None else dict(evidence)
+    return evidence.to_dict()
 
 
 def _plain_law(law: Law | None) -> Any:
@@ -228,11 +388,17 @@ def _plain_law(law: Law | None) -> Any:
 
 
 def _allocator(name: str) -> str:
+    given: object = name
+    if not isinstance(given, str):
+        raise InputError(f'the allocator\'s name comes first, such as decide("quiz", 20.0), got {given!r}')
     return f"/v1/allocators/{_part(name)}"
 
 
 def _part(text: str) -> str:
     """Return a text as one part of a path, even if it is '..'."""
+    given: object = text
+    if not isinstance(given, str):
+        raise InputError(f"a name or an id must be text, got {given!r}")
     if not text:
         raise InputError("a name or an id must not be empty")
     return quote(text, safe="").replace(".", "%2E")

@@ -30,9 +30,9 @@ class Retry:
     most: float = 5.0
     """The longest pause at all, unless the service asks for a longer one."""
     attempt: float = 10.0
-    """The longest wait for one try to connect, or to answer."""
+    """The longest that one try may take, from connecting to the last byte of the answer."""
     deadline: float = 30.0
-    """The longest wait for all tries together."""
+    """The longest that all tries may take together."""
 
     def __post_init__(self) -> None:
         for name in ("first", "most", "attempt", "deadline"):

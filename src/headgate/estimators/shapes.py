@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.estimators.maximum import Fit, maximum
+from headgate.estimators.fit import Fit, maximum
 from headgate.evidence import Evidence
 from headgate.laws import Floats
 from headgate.laws.learned import OpenForm

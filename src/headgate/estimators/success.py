@@ -38,33 +38,40 @@ class Success(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """An arm's evidence, bin by bin: failures, where, successes, and their thresholds."""
+    """An arm's evidence, bin by bin: failures, thresholds seen and successes without one, how many and where."""
 
     failures: Floats
-    amounts: Floats
     successes: Floats
+    silent: Floats
+    amounts: Floats
     thresholds: Floats
+    reached: Floats
+
+    @property
+    def won(self) -> float:
+        """All successes."""
+        return float(self.successes.sum() + self.silent.sum())
 
 
 def success(law: Law, evidence: Evidence, x: Floats, level: float) -> Success:
     """Return the chance of success at x, (K,) or (..., K), by maximum likelihood, with its interval."""
     shape = (*evidence.batch, evidence.arms)
     amounts, laws = np.broadcast_to(x, shape), [law.of_arm(arm) for arm in range(evidence.arms)]
-    counts, means = ([call(kind) for kind in ("failed", "seen")] for call in (evidence.counts, evidence.means))
+    counts, means = (
+        [call(kind) for kind in ("failed", "seen", "reached")] for call in (evidence.counts, evidence.means)
+    )
     chance, interval = np.empty(shape), np.empty((*shape, 2))
     cut = 0.5 * float(special.ndtri(0.5 + level / 2.0)) ** 2
     for index in np.ndindex(shape):
         filled = [count[index] > 0.0 for count in counts]
-        columns = (v[index][keep] for v, keep in zip((*counts, *means), filled * 2, strict=True))
-        failures, successes, failed_at, thresholds = columns
-        rows = _Rows(failures, failed_at, successes, thresholds)
+        rows = _Rows(*(v[index][keep] for v, keep in zip((*counts, *means), filled * 2, strict=True)))
         chance[index], interval[index] = _one(laws[index[-1]], rows, float(amounts[index]), cut)
     return Success(chance, interval)
 
 
 def _one(law: Law, rows: _Rows, x: float, cut: float) -> tuple[float, tuple[float, float]]:
     """Return psi(x) of one arm and its two ends."""
-    middle = np.log(max(1e-9, x, *rows.amounts, *rows.thresholds))
+    middle = np.log(max(1e-9, x, *rows.amounts, *rows.thresholds, *rows.reached))
     l, s = np.linspace(middle - _FAR, middle + _FAR, _MEDIANS), np.linspace(*_WIDE, _SPREADS)
     best, chance = -np.inf, 0.0
     for turn in range(_PASSES):
@@ -96,21 +103,22 @@ def _along(law: Law, rows: _Rows, l: Floats, x: float) -> tuple[Floats, Floats, 
         rate = law.rate_of_quantile(np.exp(l), 0.5)
         reached = law.cdf(rows.amounts, rate[:, None])
         density = np.sum(rows.successes * law.log_pdf(rows.thresholds, rate[:, None]), axis=-1)
+        density += np.sum(rows.silent * np.log(law.cdf(rows.reached, rate[:, None])), axis=-1)
         at = law.cdf(x, rate)
     low, high = np.zeros(l.size), np.ones(l.size)
-    seen = rows.successes.sum()
+    won = rows.won
     for _ in range(_HALVINGS):  # the slope n / p - sum m G / (1 - p G) falls
         p = 0.5 * (low + high)
-        slope = seen - np.sum(rows.failures * p[:, None] * reached / np.maximum(1.0 - p[:, None] * reached, _TINY), -1)
+        slope = won - np.sum(rows.failures * p[:, None] * reached / np.maximum(1.0 - p[:, None] * reached, _TINY), -1)
         low, high = np.where(slope > 0.0, p, low), np.where(slope > 0.0, high, p)
-    p = high if seen > 0.0 else np.zeros(l.size)
+    p = high if won > 0.0 else np.zeros(l.size)
     top = density + _log_likelihood(rows, p, reached)
     return np.where(np.isfinite(top), top, -np.inf), p, at, reached
 
 
 def _log_likelihood(rows: _Rows, p: Floats, reached: Floats) -> Floats:
     lost = np.sum(rows.failures * np.log(np.maximum(1.0 - p[:, None] * reached, _TINY)), axis=-1)
-    return np.asarray(special.xlogy(rows.successes.sum(), p) + lost)
+    return np.asarray(special.xlogy(rows.won, p) + lost)
 
 
 def _ends(rows: _Rows, p: Floats, reached: Floats, at: Floats, room: Floats) -> tuple[float, float]:

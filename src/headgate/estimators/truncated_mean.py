@@ -93,7 +93,8 @@ def seen_mean(evidence: Evidence) -> Floats:
 def paper_rate(law: Law, evidence: Evidence) -> Floats:
     """lambda_hat = mu^-1(mu_hat), mu(lambda) = E[X | X <= B] at the largest budget B: (..., K), per unit of the budget.
 
-    NaN before the first success. The paper's; biased where less than B was given, see the head of this file.
+    NaN before the first threshold; successes that do not tell theirs say nothing here. The paper's; biased where less
+    than B was given, see the head of this file.
     """
     mean = seen_mean(evidence)
     found = rate_of_mean(law, np.where(np.isnan(mean), 1.0, mean), evidence.max_budget)
@@ -101,13 +102,14 @@ def paper_rate(law: Law, evidence: Evidence) -> Floats:
 
 
 def corrected_rate(law: Law, evidence: Evidence) -> Floats:
-    """The lambda that solves sum_u X_u = sum_u E[X | X <= x_u, lambda] over the successes u: (..., K); NaN without one.
+    """The lambda that solves sum_u X_u = sum_u E[X | X <= x_u, lambda] over the thresholds seen: (..., K); NaN if none.
 
     Where the right side falls as lambda grows there is one root; where even the smallest lambda searched expects less
     than was seen, that one. Ours: what the paper's equation becomes when thresholds are truncated where they are.
     """
-    won = np.maximum(evidence.counts("played") - evidence.counts("failed"), 0.0)
-    spent = evidence.counts("played") * evidence.means("played") - evidence.counts("failed") * evidence.means("failed")
+    amounts = {kind: evidence.counts(kind) * evidence.means(kind) for kind in ("played", "failed", "reached")}
+    won = np.maximum(evidence.counts("played") - evidence.counts("failed") - evidence.counts("reached"), 0.0)
+    spent = amounts["played"] - amounts["failed"] - amounts["reached"]
     upper = _playable(law, np.where(won > 0.0, spent / np.maximum(won, 1e-300), evidence.max_budget))
     seen = np.sum(evidence.counts("seen") * evidence.means("seen"), axis=-1)
     # Only the bins that anyone won in, and to the front, so that the last axis stays arms.
@@ -123,7 +125,7 @@ def corrected_rate(law: Law, evidence: Evidence) -> Floats:
     found = np.exp(bracketed_root(excess, np.full(seen.shape, size - 16.0), np.full(seen.shape, size + 24.0)))
     # Thresholds larger than any rate explains: the smallest rate searched.
     found = np.where(np.isnan(found), np.exp(size - 16.0), found)
-    return np.where(evidence.successes > 0.0, found, np.nan)
+    return np.where(evidence.counts("seen").any(axis=-1), found, np.nan)
 
 
 def _playable(law: Law, amounts: Floats) -> Floats:

@@ -1,8 +1,9 @@
 """The histograms that evidence is made of.
 
-Per arm three histograms over geometric bins, each with a count and a sum per bin: allocations that failed,
-allocations played, thresholds seen. That is all a learner keeps. It does not depend on the law, does not grow with
-the rounds, does not care in which order or on which machine a round was recorded, and can be discounted.
+Per arm four histograms over geometric bins, each with a count and a sum per bin: allocations that failed,
+allocations played, thresholds seen, allocations of successes without one. That is all a learner keeps. It does not
+depend on the law, does not grow with the rounds, does not care in which order or on which machine a round was recorded,
+and can be discounted.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from headgate.evidence.plain import KINDS
 from headgate.feedback import Feedback
 from headgate.kernels.bins import BINS, COUNT, PER_OCTAVE, SUM, UNITS
 from headgate.laws import Floats
+from headgate.names import place_of
 
 
 def bin_edges(max_budget: float) -> Floats:
@@ -31,9 +33,9 @@ def bin_edges(max_budget: float) -> Floats:
     return np.concatenate([[0.0], max_budget * ratio[part] * np.exp2(octave.astype(np.float64))])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evidence:
-    """Histograms of shape (..., K, 3 kinds, [count, sum], bins); leading axes are a batch of learners.
+    """Histograms of shape (..., K, 4 kinds, [count, sum], bins); leading axes are a batch of learners.
 
     Sums count in units of a bin's lower edge / 2^20, so they are whole numbers and adding them is exact: recording
     in any order, on any machine, and merging gives the same evidence to the last bit (until it is discounted).
@@ -42,6 +44,8 @@ class Evidence:
     max_budget: float
     bins: Floats
     edges: Floats
+    names: tuple[str, ...] | None = None
+    """The arms' names, where they have some: then evidence is joined and imported by them."""
 
     @classmethod
     def empty(cls, arms: int, max_budget: float, batch: tuple[int, ...] = ()) -> Self:
@@ -52,7 +56,7 @@ class Evidence:
         count: object = arms
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
             raise ShapeError(f"arms must be a whole number of at least 1, got {arms!r}")
-        return cls(float(limit), np.zeros((*batch, arms, 3, 2, BINS)), bin_edges(float(limit)))
+        return cls(float(limit), np.zeros((*batch, arms, len(KINDS), 2, BINS)), bin_edges(float(limit)))
 
     @property
     def arms(self) -> int:
@@ -65,7 +69,7 @@ class Evidence:
         return self.bins.shape[:-4]
 
     def counts(self, kind: str) -> Floats:
-        """How many were "failed", "played" or "seen" in each bin: (..., K, bins)."""
+        """How many were "failed", "played", "seen" or "reached" in each bin: (..., K, bins)."""
         return self.bins[..., KINDS[kind], COUNT, :]
 
     def means(self, kind: str) -> Floats:
@@ -75,8 +79,8 @@ class Evidence:
 
     @property
     def successes(self) -> Floats:
-        """How many rounds each arm succeeded in: (..., K)."""
-        return np.asarray(self.counts("seen").sum(axis=-1))
+        """How many rounds each arm succeeded in, whether or not it told its threshold: (..., K)."""
+        return np.asarray(self.counts("seen").sum(axis=-1) + self.counts("reached").sum(axis=-1))
 
     @property
     def trials(self) -> Floats:
@@ -100,7 +104,7 @@ class Evidence:
             amount = np.array(x, dtype=np.float64)
         except (TypeError, ValueError):
             amount = np.empty(0)
-        bins = self.bins.reshape(-1, 3, 2, BINS)  # a copy, if this is a view that skips arms
+        bins = self.bins.reshape(-1, len(KINDS), 2, BINS)  # a copy, if this is a view that skips arms
         if amount.shape == shape == use.shape and record(
             bins,
             self.edges,
@@ -133,7 +137,8 @@ class Evidence:
     ) -> Self:
         """Return the evidence of a log: row by row an arm's number, what it got, whether that reached, and where.
 
-        The threshold of a failure is not looked at. Without `arms` and `max_budget`, as many and as much as occur.
+        The threshold of a failure is not looked at, that of a success may be NaN: not known. Without `arms` and
+        `max_budget`, as many and as much as occur.
 
         >>> Evidence.of_rows([0, 0, 1], [4.0, 2.0, 1.0], [True, False, False], [2.5, np.nan, np.nan]).trials
         array([2., 1.])
@@ -156,8 +161,9 @@ class Evidence:
         for wrong, error, rule in (
             ((who < 0) | (who >= count), UnknownArmError, f"arm {{0}} is not one of the {count} arms"),
             (amount > evidence.max_budget, AllocationError, f"x {{1}} is more than max_budget {max_budget}"),
-            (won & ~((seen >= 0.0) & (seen <= amount)), FeedbackError,
-             "a success needs 0 <= threshold <= x, got threshold {2} and x {1}"),
+            (won & ~((seen >= 0.0) & (seen <= amount) | np.isnan(seen)), FeedbackError,
+             "a success needs 0 <= threshold <= x, or NaN where it is not known, got threshold {2} and x {1}"),
+            (won & (amount <= 0.0), FeedbackError, "a success needs an allocation above 0, got x {1}"),
         ):  # fmt: skip
             if wrong.any():
                 row = int(np.argmax(wrong))
@@ -166,13 +172,33 @@ class Evidence:
         return evidence
 
     def merge(self, other: Self) -> Self:
-        """Return the evidence of both."""
+        """Return the evidence of both; where both have names, arms are found by them, in the order of this one."""
+        if self.names is not None and other.names is not None and self.names != other.names:
+            return self.merge(other.of_names(self.names))
         if self.max_budget != other.max_budget or self.bins.shape != other.bins.shape:
             raise ShapeError(
                 "evidence merges only with the same arms and max_budget, got "
                 f"{self.bins.shape[:-3]} at {self.max_budget:g} and {other.bins.shape[:-3]} at {other.max_budget:g}"
             )
-        return type(self)(self.max_budget, self.bins + other.bins, self.edges)
+        return type(self)(self.max_budget, self.bins + other.bins, self.edges, self.names or other.names)
+
+    def of_names(self, names: Sequence[str]) -> Self:
+        """Return the evidence of these arms in this order; those that it does not know have none.
+
+        Evidence of an arm that is not among them is an error; so is evidence without names, unless it has as many arms.
+        """
+        if self.names is None:
+            if self.arms != len(names):
+                raise ShapeError(f"the evidence is of {self.arms} arms without names, there are {len(names)} arms")
+            return type(self)(self.max_budget, self.bins, self.edges, tuple(names))
+        bins = np.zeros((*self.batch, len(names), *self.bins.shape[-3:]))
+        bins[..., [place_of(name, names) for name in self.names], :, :, :] = self.bins
+        return type(self)(self.max_budget, bins, self.edges, tuple(names))
+
+    def __repr__(self) -> str:
+        batch = f", batch={self.batch}" if self.batch else ""
+        counts = f"{self.trials.sum():,.6g} trials, {self.successes.sum():,.6g} successes"
+        return f"Evidence({self.arms} arms{batch}, max_budget={self.max_budget:g}, {counts})"
 
     def discount(self, factor: float) -> None:
         """Let everything seen so far count `factor` times as much, in place."""
@@ -183,18 +209,20 @@ class Evidence:
 
     def only(self, arm: int) -> Self:
         """Return a view of one arm: (..., 1)."""
-        return type(self)(self.max_budget, self.bins[..., arm : arm + 1, :, :, :], self.edges)
+        names = None if self.names is None else self.names[arm : arm + 1]
+        return type(self)(self.max_budget, self.bins[..., arm : arm + 1, :, :, :], self.edges, names)
 
     def copy(self) -> Self:
         """Return evidence of its own."""
-        return type(self)(self.max_budget, self.bins.copy(), self.edges)
+        return type(self)(self.max_budget, self.bins.copy(), self.edges, self.names)
 
     def to_dict(self, names: Sequence[str] | None = None) -> dict[str, Any]:
         """Return plain data for JSON, exact, with only what is not 0; `headgate.evidence.plain` documents the format.
 
-        With the arms' names it is what an allocator of the service imports by name; without, by position.
+        With names, its own or these, it is what an allocator of the service imports by name; without, by position.
         """
-        return plain.write(self.bins, self.max_budget, names)
+        own = None if self.batch else self.names
+        return plain.write(self.bins, self.max_budget, own if names is None else names)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], names: Sequence[str] | None = None) -> Self:
@@ -207,5 +235,6 @@ class Evidence:
         array([1., 1., 0.])
         """
         bins, max_budget = plain.read(data, names)
-        empty = cls.empty(1, max_budget)
-        return cls(empty.max_budget, bins, empty.edges)
+        empty, arms = cls.empty(1, max_budget), data.get("arms")
+        known = tuple(arms) if names is None and isinstance(arms, Mapping) else None if names is None else tuple(names)
+        return cls(empty.max_budget, bins, empty.edges, known)

@@ -1,20 +1,22 @@
 """Evidence as plain data: one format for policies' JSON, for the service's import and export, and for files.
 
 ```json
-{"version": 2, "max_budget": 30.0, "bins": [8, 16],
+{"version": 3, "max_budget": 30.0, "bins": [8, 16],
  "arms": {"q1": {"failed": [[97, 2, 2411724]], "played": [[97, 2, 2411724], [105, 1, 1048576]],
                  "seen": [[89, 1, 1153434]]},
           "q2": {}}}
 ```
 
 `bins` are bins to an octave and octaves, as `bin_edges` has them. Of each arm and kind (allocations that failed,
-allocations played, thresholds seen) every bin that holds something is a cell [bin, count, total]. A total counts in
-units of the bin's lower edge / 2^20 (of the second bin's for bin 0), so it is whole, and evidence adds up cell by cell.
-Only evidence that was discounted has fractions.
+allocations played, thresholds seen, and "reached": allocations of successes whose threshold is not known) every bin
+that holds something is a cell [bin, count, total]. A total counts in units of the bin's lower edge / 2^20 (of the
+second bin's for bin 0), so it is whole, and evidence adds up cell by cell. Only evidence that was discounted has
+fractions.
 
 `arms` is a mapping from names, or a list where arms have none. The evidence of a batch of learners has `batch`, its
-shape, and a list of the arms of one learner after the other. Version 1, which policies wrote before, is still read: the
-non-zero numbers of the whole array (`what`) and their places in it (`where`).
+shape, and a list of the arms of one learner after the other. Earlier versions are still read: version 2, which has no
+"reached", and version 1, which policies wrote before: the non-zero numbers of the whole array (`what`) and their places
+in it (`where`).
 """
 
 from __future__ import annotations
@@ -26,11 +28,11 @@ from typing import Any
 import numpy as np
 
 from headgate.errors import ParameterError, ShapeError, UnknownArmError
-from headgate.kernels.bins import BINS, COUNT, FAILED, OCTAVES, PER_OCTAVE, PLAYED, SEEN, SUM, UNITS
+from headgate.kernels.bins import BINS, COUNT, FAILED, OCTAVES, PER_OCTAVE, PLAYED, REACHED, SEEN, SUM, UNITS
 from headgate.laws import Floats
 
-KINDS = {"failed": FAILED, "played": PLAYED, "seen": SEEN}
-VERSION = 2
+KINDS = {"failed": FAILED, "played": PLAYED, "seen": SEEN, "reached": REACHED}
+VERSION = 3
 _MOST_TRIALS = 2.0**40
 _EXACT = 2.0**53  # up to here whole numbers are exact in double precision
 _LEAST = np.concatenate([[0.0], np.full(BINS - 1, UNITS)])
@@ -95,13 +97,13 @@ def _cells_of(data: Mapping[str, Any], names: Sequence[str] | None) -> Floats:
         shape = _batched(batch, len(arms))
     else:
         raise ParameterError(f"arms must be cells by name, or a list of them, got {_short(arms)}")
-    found = np.zeros((math.prod(shape), 3, 2, BINS))
+    found = np.zeros((math.prod(shape), len(KINDS), 2, BINS))
     for name, place, kinds in items:
         if not isinstance(kinds, Mapping) or not kinds.keys() <= KINDS.keys():
             raise ParameterError(f"arm {name!r} must have cells by kind, {', '.join(KINDS)}, got {_short(kinds)}")
         for kind, cells in kinds.items():
             _place(found[place, KINDS[kind]], cells, f"{kind} of arm {name!r}")
-    return found.reshape(*shape, 3, 2, BINS)
+    return found.reshape(*shape, len(KINDS), 2, BINS)
 
 
 def _batched(batch: Any, rows: int) -> tuple[int, ...]:
@@ -129,9 +131,9 @@ def _place(histogram: Floats, cells: Any, where: str) -> None:
 
 
 def _first_version(data: Mapping[str, Any]) -> Floats:
-    found = np.zeros((*data["shape"], 3, 2, BINS))
+    found = np.zeros((*data["shape"], 3, 2, BINS))  # before there were successes without a threshold
     found.reshape(-1)[np.asarray(data["where"], dtype=np.int64)] = data["what"]
-    return found
+    return np.concatenate([found, np.zeros((*data["shape"], len(KINDS) - 3, 2, BINS))], axis=-3)
 
 
 def _check(bins: Floats) -> None:
@@ -146,9 +148,9 @@ def _check(bins: Floats) -> None:
             f"a total of {totals[at]:.16g} does not fit {counts[at]:.16g} values {list(KINDS)[kind]} in bin {place}; "
             "totals must be below 2^53"
         )
-    failed, played, seen = np.moveaxis(counts.sum(axis=-1), -1, 0)
-    if np.any(np.abs(played - failed - seen) > slack * played + tiny):
-        raise ParameterError("of every arm, failed and seen must add up to played")
+    failed, played, seen, reached = np.moveaxis(counts.sum(axis=-1), -1, 0)
+    if np.any(np.abs(played - failed - seen - reached) > slack * played + tiny):
+        raise ParameterError("of every arm, failed, seen and reached must add up to played")
 
 
 def _short(value: object) -> str:

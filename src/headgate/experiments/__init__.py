@@ -3,7 +3,7 @@
 They need matplotlib, the extra `plot`; real logs need ibis, the extra `logs`.
 """
 
-from headgate.experiments.part import Part
+from headgate.experiments.base import Part
 from headgate.experiments.reproduction import EXPERIMENTS, reproduce
 
 __all__ = ["EXPERIMENTS", "Part", "reproduce"]

@@ -1,11 +1,15 @@
-"""What an experiment is: a frozen configuration, a run that returns data, and a figure drawn from the data alone."""
+"""What an experiment is: a frozen configuration, a run that returns data, and a figure drawn from the data alone.
+
+`Part` is a finished one, as it lies in its folder.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, final
 
 from headgate.simulation import Result, simulate
 
@@ -13,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 C = TypeVar("C")
-LEVEL = 0.9  # of every confidence interval on the page
+LEVEL = 0.95  # of every confidence interval on the page
+RECORD = "outcome.json"
+FORMAT = 3  # of the record and its numbers: one with another is as good as none
 
 
 @final
@@ -24,6 +30,14 @@ class Outcome:
     source: str
     results: Mapping[str, Result] = field(default_factory=dict)
     numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Table(NamedTuple):
+    """A table of texts below a figure."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
 
 
 @final
@@ -68,6 +82,8 @@ class Experiment(Generic[C]):
     size: tuple[float, float] = (8.0, 5.0)
     inputs: tuple[str, ...] = ()
     """Files of the data folder that change its numbers."""
+    tables: Callable[[C, Outcome], Sequence[Table]] = lambda *_: ()
+    """What is shown below the figure beside the regrets of its simulations."""
 
     def config(self, *, quick: bool) -> C:
         """Return the configuration to run."""
@@ -77,3 +93,33 @@ class Experiment(Generic[C]):
 def plain(config: Any) -> dict[str, Any]:
     """Return a configuration as JSON data."""
     return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(config).items()}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A finished experiment, as it lies in its folder."""
+
+    experiment: Experiment[Any]
+    config: Any
+    outcome: Outcome
+    seconds: float
+    seed: int
+    versions: dict[str, str]
+    figure: Path | None
+
+    @classmethod
+    def load(cls, experiment: Experiment[Any], folder: Path) -> Self | None:
+        """Read a finished experiment, or return None if it is not."""
+        try:
+            record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+            if record["format"] != FORMAT:
+                return None
+            results = {key: Result.from_parquet(folder / key / "result.parquet") for key in record["results"]}
+            made = type(experiment.full)
+            config = made(**{key: tuple(v) if isinstance(v, list) else v for key, v in record["config"].items()})
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        outcome = Outcome(record["source"], results, record["numbers"])
+        figure = None if experiment.draw is None else folder / f"{experiment.name}.png"
+        return cls(experiment, config, outcome, record["seconds"], record["seed"], record["versions"], figure)

@@ -14,13 +14,22 @@ from headgate.simulation import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+LIMIT = "information limit (asymptotic)"
+LIMIT_SAYS = (
+    "The limit is asymptotic: it is what a learner pays that is unbiased near the truth, as T grows. At a finite T one "
+    "with a prior may lie below it: what it knows beforehand is worth rounds of data, and rounds before the last "
+    "digits matter cost less than c*/t."
+)
 _HIDDEN = {lineup.WIDER}  # in the table only
 _LOOKS: dict[str, dict[str, Any]] = {
     lineup.WRITTEN: {"color": style.VERMILLION},
     lineup.SCALED: {"color": style.ORANGE, "width": 2.0},
+    lineup.CORRECTED: {"color": style.ORANGE, "line": "--"},
     lineup.ETC: {"color": regret.PURPLE},
+    lineup.PER_ARM: {"color": regret.PURPLE, "line": "--"},
     lineup.GREEDY: {"color": regret.OLIVE},
     lineup.CUCB: {"color": regret.SKY},
     lineup.MARA: {"color": style.GREEN},
@@ -47,8 +56,22 @@ def references(rounds: NDArray[np.int64], arms: int, limit: float | None) -> lis
         lines.append(Curve("lower bound", enough, bound, color=style.QUIET, line="--", width=1.3))
     if limit is not None:
         later = rounds[rounds >= 2]
-        lines.append(Curve("information limit", later, limit * np.log(later), color=style.INK, line=":", width=1.6))
+        lines.append(Curve(LIMIT, later, limit * np.log(later), color=style.INK, line=":", width=1.6))
     return lines
+
+
+def draw_both(figure: Figure, lines: list[Curve], *, inches: float, title: str = "", **options: Any) -> Axes:
+    """Draw the same curves twice, with logarithmic axes and with linear ones; return the first."""
+    left: Axes
+    left, right = figure.subplots(1, 2)
+    draw(left, lines, inches=inches, title=title, **options)
+    options.pop("room", None)
+    draw(right, lines, inches=inches, title="The same, linear axes", log=False, limits=(0.0, _top(lines)), **options)
+    return left
+
+
+def _top(lines: list[Curve]) -> float:
+    return 1.05 * max(float(curve.mean.max()) for curve in lines)
 
 
 def draw(axes: Axes, lines: list[Curve], **options: Any) -> None:

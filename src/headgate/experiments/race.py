@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from scipy import stats
+
 from headgate import datasets, theory
 from headgate.experiments import curves, lineup
-from headgate.experiments.base import Experiment, Outcome, Setting
-from headgate.experiments.part import Part
-from headgate.experiments.report.page import write_demo_page
+from headgate.experiments.base import Experiment, Outcome, Part, Setting
+from headgate.experiments.customers import Calls
+from headgate.experiments.live import LiveQuiz
+from headgate.experiments.report.page import write_demo
 from headgate.experiments.reproduction import finish
 from headgate.problem import Problem
 
@@ -55,11 +59,33 @@ def _caption(config: Config, outcome: Outcome) -> str:
     )
 
 
-def run_races(out: Path, quiz: Path, *, quick: bool = False, say: Callable[[str], None] = lambda _: None) -> list[Part]:
-    """Run both races into a folder and write its `index.html`, with the picture `quiz` of the solved problem."""
+def run_races(
+    out: Path, quiz: Path, live: LiveQuiz, calls: Calls, *, quick: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[Part]:  # fmt: skip
+    """Run both races into a folder; write its `index.html`, with the quiz solved and played live, and calls."""
     parts = [finish(race, Setting(out / race.name), race.title, quick, force=False, say=say) for race in RACES]
-    write_demo_page(out, parts, quiz)
+    write_demo(out, parts, quiz, live, calls, beside_even(parts[0]))
     return parts
+
+
+def beside_even(part: Part) -> str:
+    """Say what the paper's policies lose beside an even split, by paired differences over the runs, and why."""
+    result, config = part.outcome.results["race"], part.config
+    even = result.regret[lineup.EVEN][:, -1]
+    words = []
+    for name in (lineup.SCALED, lineup.ETC):
+        difference = result.regret[name][:, -1] - even
+        mean, width = difference.mean(), stats.t.ppf(0.975, config.runs - 1) * stats.sem(difference)
+        words.append(f"{name} loses {mean:+,.0f} beside it (95% interval {mean - width:+,.0f} to {mean + width:+,.0f})")
+    arms = part.outcome.numbers["arms"]
+    first = min(arms * math.floor(math.log(config.rounds)), config.rounds)
+    return (
+        f"Beside the even split, on the quiz: {'; '.join(words)}. RA-UCB begins with {first} of {config.rounds:,} "
+        "rounds in which one question gets all the time, learns from one question a round, and takes the truncation of "
+        "its times to be at the budget; RA-ETC explores first, too. The learner splits the time from its first round "
+        "on, and learns from every question."
+    )
 
 
 RACES = (

@@ -12,16 +12,15 @@ from typing import Any
 
 from headgate import files
 from headgate.errors import InputError
-from headgate.experiments.base import Experiment, Setting, plain
+from headgate.experiments.base import FORMAT, RECORD, Experiment, Part, Setting, plain
 from headgate.experiments.logged import criteo, criteo_fit, ednet, ednet_fit
-from headgate.experiments.part import FORMAT, RECORD, Part
-from headgate.experiments.report import lemmas
-from headgate.experiments.report.page import write_page
-from headgate.experiments.synthetic import exponential, unknown_budget
+from headgate.experiments.report import lemmas, optimist
+from headgate.experiments.report.page import write_reproduction
+from headgate.experiments.synthetic import cascade, exponential, no_return, unknown_budget
 from headgate.figures import style
 from headgate.simulation.store import versions
 
-_MODULES = (ednet_fit, ednet, criteo_fit, criteo, unknown_budget, lemmas)
+_MODULES = (ednet_fit, ednet, criteo_fit, criteo, unknown_budget, no_return, cascade, lemmas, optimist)
 _ALL = (exponential.THEORY, exponential.RA_ETC, exponential.NO_UCB, *(module.EXPERIMENT for module in _MODULES))
 EXPERIMENTS: dict[str, Experiment[Any]] = {experiment.name: experiment for experiment in _ALL}
 _MARK = "configuration.json"
@@ -58,7 +57,7 @@ def reproduce(
             finish(EXPERIMENTS[name], setting, f"[{number}/{len(names)}] {name}", quick, force, say)
     finally:
         parts = [Part.load(experiment, place / name) for name, experiment in EXPERIMENTS.items()]
-        page = write_page(place, [part for part in parts if part is not None])
+        page = write_reproduction(place, [part for part in parts if part is not None])
     return page
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -46,22 +46,32 @@ class _View:
         return style.BLUE if self.active[arm] else style.QUIET
 
 
+@overload
 def draw_allocation(
-    problem: Problem, allocation: Allocation, path: str | Path, *, reward: Reward = "sum", title: str = ""
-) -> Path:
-    """Draw an allocation of a problem to a .png, .pdf or .svg file and return its path.
+    problem: Problem, allocation: Allocation, path: str | Path, *, reward: Reward = ..., title: str = ...
+) -> Path: ...
+@overload
+def draw_allocation(
+    problem: Problem, allocation: Allocation, path: str | Path | None, *, reward: Reward = ..., title: str = ...
+) -> Any: ...
+def draw_allocation(
+    problem: Problem, allocation: Allocation, path: str | Path | None, *, reward: Reward = "sum", title: str = ""
+) -> Any:
+    """Draw an allocation of a problem to a .png, .pdf or .svg file and return its path; without one return the figure.
 
     On the left the probability of success of each arm by its amount, the allocation as points, and through
     each point a line whose slope is the price: at the optimum every arm that gets something is as steep as
     that. On the right the amounts beside an even split of the same total.
     """
-    style.suffix_of(path)
+    if path is not None:
+        style.suffix_of(path)
     if problem.batch != ():
         raise UnsupportedError(f"a figure shows one problem, this is a batch of shape {problem.batch}")
     if allocation.x.shape != (problem.arms,):
         raise ShapeError(f"the allocation must be of {problem.arms} arms, got one of shape {allocation.x.shape}")
     # Largest share first; among those that get nothing, the most promising first.
-    order = np.lexsort((-problem.activation, -allocation.x))[:_MOST]
+    able = problem.activation if problem.kinds is None else problem.kinds @ problem.activation
+    order = np.lexsort((-able, -allocation.x))[:_MOST]
     view = _View(problem, allocation, reward, order, float(allocation.x.sum()) / problem.arms)
 
     def draw(figure: Figure) -> None:
@@ -71,7 +81,7 @@ def draw_allocation(
         if title:
             figure.suptitle(title, x=0.012, ha="left", fontsize=13.0, fontweight="bold")
 
-    return style.write(path, (11.0, view.height), draw)
+    return style.show(path, (11.0, view.height), draw)
 
 
 def _curves(axes: Axes, view: _View) -> None:
@@ -86,25 +96,16 @@ def _curves(axes: Axes, view: _View) -> None:
     top = float(curves[-1, view.shown].max())
 
     for arm in reversed(view.shown):
-        active = view.active[arm]
-        axes.plot(
-            grid,
-            curves[:, arm],
-            color=style.BLUE if active else style.FAINT,
-            linewidth=1.3 if active else 1.0,
-            alpha=0.55 if active else 1.0,
-            zorder=2 if active else 1,
-        )
+        look: dict[str, Any] = {"color": style.FAINT, "linewidth": 1.0, "zorder": 1}
+        if view.active[arm]:
+            look = {"color": style.BLUE, "linewidth": 1.3, "zorder": 2, "alpha": 0.55}
+        axes.plot(grid, curves[:, arm], **look)
     _price_lines(axes, view, success, end)
     on = [arm for arm in view.shown if view.active[arm]]
     axes.plot(x[on], success[on], "o", color=style.BLUE, markeredgecolor="white", markersize=6.5, zorder=5)
 
-    axes.set_xlim(0.0, end)
-    axes.set_ylim(0.0, max(top * 1.08, 1e-12))
-    axes.set_title("What each arm returns")
-    units = f" ({problem.units})" if problem.units else ""
-    axes.set_xlabel(f"amount{units}")
-    axes.set_ylabel("probability of success")
+    axes.set(title="What each arm returns", xlim=(0.0, end), ylim=(0.0, max(top * 1.08, 1e-12)))
+    axes.set(xlabel=style.with_units("amount", problem.units), ylabel="probability of success")
     ends = [(float(curves[-1, arm]), problem.names[arm], view.color(arm)) for arm in view.shown]
     style.label_ends(axes, ends, inches=0.78 * view.height)
 
@@ -124,15 +125,8 @@ def _price_lines(axes: Axes, view: _View, success: NDArray[np.float64], end: flo
             # In a cascade a success counts only if the others fail: the price in this arm's own terms.
             scale = alone[arm] / marginal[arm] if marginal[arm] > 0.0 else 1.0
             rise = price * scale * half
-            axes.plot(
-                [x[arm] - half, x[arm] + half],
-                [success[arm] - rise, success[arm] + rise],
-                color=style.VERMILLION,
-                linewidth=1.6,
-                solid_capstyle="round",
-                zorder=4,
-                label=label,
-            )
+            ends = [x[arm] - half, x[arm] + half], [success[arm] - rise, success[arm] + rise]
+            axes.plot(*ends, color=style.VERMILLION, linewidth=1.6, solid_capstyle="round", zorder=4, label=label)
             label = "_"  # one entry in the legend
     if label == "_":
         axes.legend(loc="upper left")
@@ -146,15 +140,7 @@ def _shares(axes: Axes, view: _View) -> None:
     decimals = max(0, 2 - int(np.floor(np.log10(max(float(amounts.max()), 1e-12)))))
     axes.barh(rows, amounts, height=0.68, color=style.BLUE, zorder=2)
     axes.axvline(view.even, color=style.ORANGE, linewidth=1.8, zorder=3)
-    axes.text(
-        view.even,
-        -0.9,
-        f" even split, {view.even:.4g} each",
-        color=style.INK,
-        fontsize=8.5,
-        va="center",
-        ha="left",
-    )
+    axes.text(view.even, -0.9, f" even split, {view.even:.4g} each", color=style.INK, fontsize=8.5, va="center")
     axes.set_yticks(rows, [problem.names[arm] for arm in view.shown], fontsize=8.5)
     for label, arm in zip(axes.get_yticklabels(), view.shown, strict=True):
         label.set_color(style.INK if view.active[arm] else style.QUIET)
@@ -176,5 +162,5 @@ def _shares(axes: Axes, view: _View) -> None:
     value = float(view.allocation.value)
     axes.set_title(f"Worth {value:.3f}, an even split {float(split):.3f}")
     hidden = problem.arms - len(rows)
-    units = f" ({problem.units})" if problem.units else ""
-    axes.set_xlabel(f"allocation{units}" + (f"; {hidden} more arms are not shown" if hidden else ""))
+    more = f"; {hidden} more arms are not shown" if hidden else ""
+    axes.set_xlabel(style.with_units("allocation", problem.units) + more)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from headgate.errors import ShapeError
 from headgate.figures import style
@@ -15,13 +15,20 @@ if TYPE_CHECKING:
     from headgate.oracle import Allocation
 
 
-def draw_frontier(frontier: Allocation, path: str | Path, *, units: str | None = None, title: str = "") -> Path:
-    """Draw `Problem.frontier(budgets)` to a .png, .pdf or .svg file and return its path.
+@overload
+def draw_frontier(frontier: Allocation, path: str | Path, *, units: str | None = ..., title: str = ...) -> Path: ...
+@overload
+def draw_frontier(
+    frontier: Allocation, path: str | Path | None, *, units: str | None = ..., title: str = ...
+) -> Any: ...
+def draw_frontier(frontier: Allocation, path: str | Path | None, *, units: str | None = None, title: str = "") -> Any:
+    """Draw `Problem.frontier(budgets)` to a .png, .pdf or .svg file and return its path; without one return the figure.
 
     Above the value of the best allocation by its budget, with the bound that proves it; below the price, which is the
     slope of that curve. Where the price jumps up, another arm has come within reach.
     """
-    style.suffix_of(path)
+    if path is not None:
+        style.suffix_of(path)
     if frontier.value.ndim != 1:
         raise ShapeError(f"a frontier has one axis of budgets, got a batch of shape {frontier.value.shape}")
 
@@ -29,10 +36,8 @@ def draw_frontier(frontier: Allocation, path: str | Path, *, units: str | None =
         above, below = figure.subplots(2, 1, sharex=True)
         above.plot(frontier.budget, frontier.value, color=style.BLUE)
         above.fill_between(frontier.budget, frontier.value, frontier.bound, color=style.BLUE, alpha=0.2, linewidth=0.0)
-        above.set_ylabel("value")
-        above.set_title(title or "What a budget is worth")
+        above.set(title=title or "What a budget is worth", ylabel="value")
         below.plot(frontier.budget, frontier.price, color=style.BLUE)
-        below.set_ylabel("price: what one more unit adds")
-        below.set_xlabel(f"budget ({units})" if units else "budget")
+        below.set(xlabel=style.with_units("budget", units), ylabel="price: what one more unit adds")
 
-    return style.write(path, (7.0, 6.0), draw)
+    return style.show(path, (7.0, 6.0), draw)

@@ -1,31 +1,35 @@
-"""Self-contained HTML pages: one style, figures embedded, nothing from the network, every text escaped."""
+"""Self-contained HTML pages: one style, figures embedded, nothing from the network, every text escaped.
+
+Templates stand beside what they show, in the rooms above; they extend `figures/page.html`.
+"""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
+from typing import Any
 
-_STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from headgate import files
 
-def document(title: str, body: Sequence[str]) -> str:
-    """Return a whole page; `body` is HTML, the title is text."""
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
-        f"<body><main>{''.join(body)}</main></body></html>\n"
-    )
-
-
-def row(cells: Iterable[str], tag: str = "td") -> str:
-    """Return a table row of texts."""
-    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+_TEMPLATES = Environment(
+    loader=PackageLoader("headgate", ""),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 
-def image(path: Path, alt: str) -> str:
-    """Return a PNG file as an image within the page."""
-    data = base64.b64encode(path.read_bytes()).decode("ascii")
-    return f'<img alt="{escape(alt)}" src="data:image/png;base64,{data}">'
+def write_page(path: Path, template: str, **values: Any) -> Path:
+    """Fill a template, named by its path within the package, and write it to a file; texts among values are escaped."""
+    return files.write(path, _TEMPLATES.get_template(template).render(**values))
+
+
+def _embedded(path: Path) -> str:
+    """A PNG file as the address of an image within the page."""
+    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+_TEMPLATES.filters["embedded"] = _embedded

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 # The rest of Okabe and Ito's colours.
 SKY, PURPLE, OLIVE = "#56B4E9", "#CC79A7", "#7A6A00"
 
-_LABEL = 8.5  # points
 _FLOOR = 0.1  # a band reaches down to this share of its mean: below 0 there is no logarithm
 
 
@@ -53,44 +52,16 @@ def draw_curves(
             sd = curve.spread[seen]
             low = np.maximum(mean - sd, _FLOOR * mean) if log else mean - sd
             axes.fill_between(t, low, mean + sd, color=curve.color, alpha=0.13, linewidth=0, zorder=2)
-    if log:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-    last = max(int(curve.rounds[-1]) for curve in curves)
-    axes.set_xlim(1 if log else 0, last)
+    scale = "log" if log else "linear"
+    axes.set(title=title, xlabel="round", ylabel=ylabel, xscale=scale, yscale=scale)
+    axes.set_xlim(1 if log else 0, max(int(curve.rounds[-1]) for curve in curves))
     if limits is not None:
         axes.set_ylim(*limits)
-    axes.set_xlabel("round")
-    axes.set_ylabel(ylabel)
     axes.grid(visible=True, color=style.FAINT, linewidth=0.5, zorder=0)
     axes.minorticks_off()
     axes.tick_params(length=3)
-    if title:
-        axes.set_title(title)
-    _label(axes, curves, inches, log=log)
-
-
-def _label(axes: Axes, curves: Sequence[Curve], inches: float, *, log: bool) -> None:
-    low, high = axes.get_ylim()
-
-    def height(value: float) -> float:
-        share = np.log(max(value, low) / low) / np.log(high / low) if log else (value - low) / (high - low)
-        return float(np.clip(share, 0.0, 1.0))
-
-    ends = [height(float(curve.mean[-1])) for curve in curves]
-    places = style.spread(ends, apart=1.35 * _LABEL / 72.0 / inches)
-    places = [place - max(0.0, max(places) - 1.0) for place in places]
-    for curve, end, place in zip(curves, ends, places, strict=True):
-        axes.plot([1.0, 1.025], [end, place], color=curve.color, linewidth=0.6, clip_on=False, transform=axes.transAxes)
-        axes.text(
-            1.032,
-            place,
-            f"{curve.label}  {_short(float(curve.mean[-1]))}",
-            color=curve.color,
-            fontsize=_LABEL,
-            va="center",
-            transform=axes.transAxes,
-        )
+    ends = [(float(c.mean[-1]), f"{c.label}  {_short(float(c.mean[-1]))}", c.color) for c in curves]
+    style.label_ends(axes, ends, inches, size=8.5)
 
 
 def _short(value: float) -> str:

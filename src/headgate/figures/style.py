@@ -60,6 +60,25 @@ def suffix_of(path: str | Path) -> str:
     return suffix
 
 
+class Picture(Figure):
+    """A figure that every notebook shows, whatever backend matplotlib has."""
+
+    def _repr_png_(self) -> bytes:
+        content = io.BytesIO()
+        self.savefig(content, format="png", dpi=110, facecolor="white")
+        return content.getvalue()
+
+
+def show(path: str | Path | None, size: tuple[float, float], draw: Callable[[Figure], None]) -> Any:
+    """Draw a figure of `size` inches and return it; if there is a path, write it there and return that."""
+    if path is not None:
+        return write(path, size, draw)
+    with mpl.rc_context(_STYLE):
+        figure = Picture(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
+        draw(figure)
+    return figure
+
+
 def write(path: str | Path, size: tuple[float, float], draw: Callable[[Figure], None]) -> Path:
     """Draw a figure of `size` inches in Headgate's style and write it to `path`, whose folder must exist."""
     suffix = suffix_of(path)
@@ -100,17 +119,43 @@ def spread(heights: list[float], apart: float) -> list[float]:
     return [placed[i] for i in range(len(heights))]
 
 
-def label_ends(axes: Axes, ends: list[tuple[float, str, str]], inches: float) -> None:
+def _not_below(heights: list[float], apart: float) -> list[float]:
+    """Lift what lies below 0, and what would then be too close to it.
+
+    >>> _not_below([-0.5, 0.25, 3.0], apart=0.5)
+    [0.0, 0.5, 3.0]
+    """
+    lifted = list(heights)
+    least = 0.0
+    for place in sorted(range(len(heights)), key=heights.__getitem__):
+        lifted[place] = max(heights[place], least)
+        least = lifted[place] + apart
+    return lifted
+
+
+def label_ends(axes: Axes, ends: list[tuple[float, str, Any]], inches: float, size: float = 8.0) -> None:
     """Label curves where they leave the axes on the right, with a thin line from each end to its label.
 
-    `ends` has the height, label and colour of each; `inches` is how high the axes are.
+    `ends` has the height, label and colour of each; `inches` is how high the axes are. A height beyond the axes counts
+    as their end. Limits and scales must be set before.
     """
-    size = 8.0
-    left, right = axes.get_xlim()
-    low, high = axes.get_ylim()
-    places = spread([end[0] for end in ends], apart=(high - low) * 1.25 * size / 72.0 / inches)
-    span = right - left
-    for (height, label, color), place in zip(ends, places, strict=True):
-        leader = [right, right + 0.035 * span]
-        axes.plot(leader, [height, place], color=color, linewidth=0.5, clip_on=False, zorder=1)
-        axes.text(right + 0.042 * span, place, label, color=color, fontsize=size, va="center")
+    low, right = axes.get_ylim()[0], axes.get_xlim()[1]
+    within = axes.transScale + axes.transLimits  # from data to shares of the axes
+    heights = [min(max(float(within.transform((right, max(end, low)))[1]), 0.0), 1.0) for end, _, _ in ends]
+    places = spread(heights, apart=1.3 * size / 72.0 / inches)
+    above = max(0.0, max(places) - 1.0)
+    places = _not_below([place - above for place in places], apart=1.3 * size / 72.0 / inches)
+    for (_, label, color), height, place in zip(ends, heights, places, strict=True):
+        leader = [height, place]
+        axes.plot([1.0, 1.025], leader, color=color, linewidth=0.6, clip_on=False, transform=axes.transAxes)
+        text = label.replace("$", r"\$")  # a name is text, not mathematics
+        axes.text(1.032, place, text, color=color, fontsize=size, va="center", transform=axes.transAxes)
+
+
+def with_units(what: str, units: str | None) -> str:
+    """The label of an axis.
+
+    >>> with_units("budget", "s"), with_units("budget", None)
+    ('budget (s)', 'budget')
+    """
+    return f"{what} ({units})" if units else what

@@ -8,6 +8,7 @@ import numpy as np
 
 from headgate.kernels.arguments import LAYOUT, SIGNATURE
 from headgate.kernels.compiled import gufunc
+from headgate.kernels.digits import rounding, settled
 from headgate.kernels.relax import prepare, price_at, relax
 
 
@@ -22,7 +23,8 @@ def allocate(
         spare -= lower[i]
     reach = spare if max_nodes > 0 else np.inf
     rows, hulls = prepare(base, a, b, shift, cap, table, weight, rate, lower, upper, reach, cascade)
-    bound[0], value[0], log_price, _ = relax(rows, table, hulls, budget, 0.0, at)
+    proved, worth, log_price, _ = relax(rows, table, hulls, budget, 0.0, at)
+    value[0], bound[0] = settled(rows, table, rate, shift, at, worth, proved, rounding(rows, budget))
     price[0], nodes[0] = price_at(rows, table, lower, upper, spare, log_price, at), 1
     for i in range(lower.size):
         x[i] = at[i]

@@ -10,13 +10,14 @@ Folders, in this order:
 A kernel is loaded from the first folder that has it, and compiled into the first that can be written. Where none can,
 it is compiled for this process alone: slow, but nothing fails for want of a home.
 
-Within a folder, code lies under a key: a hash of the source of every kernel and of what they import, of the versions
-of Python, NumPy, Numba and LLVM, and of the processor. Whatever changes, the key does, and the old code is not found.
+Within a folder, a kernel's code lies under its name and a key: a hash of the source of its module and of every module
+of Headgate that this one imports, directly or not, of the versions of Python, NumPy, Numba and LLVM, and of the
+processor. Whatever changes, the key does, and the old code is not found; an edit costs only the kernels it touches.
 
 Several processes: Numba keeps a gufunc in two files, of which one names a function in the other by a name that differs
 from process to process; files of two processes side by side end in a segmentation fault. So a kernel is compiled into
 a folder of its own, which is then renamed in one step: whoever sees it sees all of it, and the code in it never
-changes. A lock, one for each kernel of a key, only spares a second process the work: it waits for the first. A process
+changes. A lock, one for each key of a kernel, only spares a second process the work: it waits for the first. A process
 that finds its code takes no lock and writes nothing.
 """
 
@@ -25,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import shutil
 import stat
 import sys
@@ -52,26 +54,56 @@ Build = Callable[[Kernel, bool], Any]
 """Compile a kernel, with Numba's cache or without."""
 
 _HERE = Path(__file__).parent
-IMPORTED = ("standard.py", "learned.py")
-"""The laws' files whose constants the kernels compile in."""
+_IMPORT = re.compile(r"^\s*from headgate(?:\.([\w.]+))? import (\([^)]*\)|.*)$", re.MULTILINE)
 _KEPT = 8
-"""Keys in a folder: enough for several environments and versions; the oldest go when one is added."""
+"""Keys of a kernel in a folder: enough for several environments and versions; the oldest go when one is added."""
+
+kept: dict[str, Path | None] = {}
+"""The kernels of this process, and the folder in which the code of each is kept."""
 
 _log = logging.getLogger("headgate")
 _announced = False
 
 
 @cache
-def key() -> str:
-    """What the machine code depends on, as a name of a folder."""
-    sources = {*_HERE.glob("*.py"), *(_HERE.parent / "laws" / name for name in IMPORTED)} - {Path(__file__)}
+def _imports(source: Path) -> frozenset[Path]:
+    """The files of this package that a file imports from."""
+    root, found = _HERE.parent, set()
+    for module, names in _IMPORT.findall(source.read_text(encoding="utf-8")):
+        place = root.joinpath(*module.split(".")) if module else root
+        candidates = [place.with_suffix(".py"), *(place / f"{name}.py" for name in re.findall(r"\w+", names))]
+        found |= {path for path in candidates if path.is_file()}
+    return frozenset(found - {Path(__file__)})
+
+
+@cache
+def sources(module: str) -> tuple[Path, ...]:
+    """The files that the machine code of a kernel module is made of: its own, and what it imports, directly or not."""
+    reached, new = set[Path](), {_HERE / f"{module}.py"}
+    while new:
+        reached |= new
+        new = {path for source in new for path in _imports(source)} - reached
+    return tuple(sorted(reached))
+
+
+@cache
+def key(module: str) -> str:
+    """What the machine code of a kernel module depends on, as a name of a folder."""
     digest = hashlib.sha256()
-    for source in sorted(sources):
+    for source in sources(module):
         digest.update(f"{source.name} {source.stat().st_size} ".encode() + source.read_bytes())
     processor = cpu_target.target_context.codegen().magic_tuple()
     versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version, processor)
     digest.update(repr(versions).encode())
     return digest.hexdigest()[:24]
+
+
+def _module(kernel: Kernel) -> str:
+    return kernel.__module__.rpartition(".")[2]
+
+
+def _name(kernel: Kernel) -> str:
+    return f"{_module(kernel)}.{kernel.__qualname__}"
 
 
 def folders() -> Iterator[tuple[Path, bool]]:
@@ -98,25 +130,21 @@ def _trusted(folder: Path, private: bool) -> bool:
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
-def kept() -> Path | None:
-    """The first folder that holds machine code of this version."""
-    return next((folder for folder, private in folders() if _trusted(folder / key(), private)), None)
-
-
 class _Locator(_CacheLocator):
     """Tells Numba's cache the folder of the kernel that is being built; other functions are none of its business."""
 
     of: ClassVar[dict[Kernel, tuple[Path, bool]]] = {}
     """The folder of a kernel while it is built, and whether it may be written to."""
 
-    def __init__(self, folder: Path, writable: bool) -> None:
-        self.folder, self.writable = folder, writable
+    def __init__(self, kernel: Kernel, py_file: str) -> None:  # noqa: ARG002  # as Numba's own
+        self.stamp = key(_module(kernel))
+        self.folder, self.writable = self.of[kernel]
 
     def get_cache_path(self) -> str:
         return str(self.folder)
 
     def get_source_stamp(self) -> str:
-        return key()
+        return self.stamp
 
     def get_disambiguator(self) -> str:
         return ""
@@ -126,8 +154,8 @@ class _Locator(_CacheLocator):
             raise FileNotFoundError(f"the machine code in {self.folder} has gone")
 
     @classmethod
-    def from_function(cls, py_func: Kernel, py_file: str) -> _Locator | None:  # noqa: ARG003  # Numba's signature
-        return cls(*cls.of[py_func]) if py_func in cls.of else None
+    def from_function(cls, py_func: Kernel, py_file: str) -> _Locator | None:
+        return cls(py_func, py_file) if py_func in cls.of else None
 
 
 CacheImpl._locator_classes.insert(0, _Locator)  # noqa: SLF001  # the only way to tell Numba
@@ -162,11 +190,12 @@ def _lock(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _drop_old(folder: Path) -> None:
-    """Keep the latest keys of a folder."""
-    keys = [path for path in folder.iterdir() if path.is_dir() and len(path.name) == len(key())]
+def _drop_old(home: Path) -> None:
+    """Keep the latest keys of a kernel."""
+    keys = [path for path in home.iterdir() if path.is_dir()]
     for path in sorted(keys, key=lambda path: path.stat().st_mtime)[:-_KEPT]:
         shutil.rmtree(path, ignore_errors=True)
+        path.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def _announce(place: str) -> None:
@@ -177,11 +206,10 @@ def _announce(place: str) -> None:
         _log.warning("headgate: compiling for this machine, about half a minute; %s", place)
 
 
-def _compile(folder: Path, name: str, kernel: Kernel, build: Build) -> Any:
+def _compile(folder: Path, kernel: Kernel, build: Build) -> Any:
     """The kernel, compiled into the folder, or loaded where another process has just done that."""
-    if not (home := folder / key()).is_dir():
-        home.mkdir(parents=True, exist_ok=True)
-        _drop_old(folder)
+    home, name = folder / _name(kernel), key(_module(kernel))
+    home.mkdir(parents=True, exist_ok=True)
     entry, draft = home / name, home / f".{name}.{uuid4().hex}"
     with _lock(home / f"{name}.lock"):
         if (loaded := _load(entry, kernel, build)) is not None:
@@ -195,6 +223,7 @@ def _compile(folder: Path, name: str, kernel: Kernel, build: Build) -> Any:
             shutil.rmtree(entry, ignore_errors=True)  # damaged, or it would have been loaded
             with suppress(OSError):  # without locks, another process may have been first
                 draft.rename(entry)
+            _drop_old(home)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return compiled
@@ -202,14 +231,17 @@ def _compile(folder: Path, name: str, kernel: Kernel, build: Build) -> Any:
 
 def obtain(kernel: Kernel, build: Build) -> Any:
     """Return the kernel built: loaded if its machine code is kept anywhere, else compiled, and kept if that can be."""
-    name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__qualname__}"
+    name, entry = _name(kernel), Path(_name(kernel), key(_module(kernel)))
     for folder, private in folders():
-        if _trusted(folder, private) and (loaded := _load(folder / key() / name, kernel, build)) is not None:
+        if _trusted(folder, private) and (loaded := _load(folder / entry, kernel, build)) is not None:
+            kept[name] = folder
             return loaded
     for folder, private in folders():
         with suppress(OSError):
             folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
             if _trusted(folder, private):
-                return _compile(folder, name, kernel, build)
+                compiled, kept[name] = _compile(folder, kernel, build), folder
+                return compiled
     _announce("for this process alone, because no cache folder can be written: set HEADGATE_CACHE to one")
+    kept[name] = None
     return build(kernel, False)

@@ -9,6 +9,8 @@ n successes, m_j failures at x_j. Its maximum t* is found by Newton's method, an
 
     log L(l, s) = sum over successes of log g(X) + f(t*) + log(sigma / sqrt(v)),       sigma^-2 = -f''(t*),
 
+(log G(x) in place of log g(X) for a success at x that does not tell its threshold),
+
 with the skewness f'''(t*) sigma^3 for the draw of t. A draw of the curve followed by a draw of t given the curve cannot
 leave the ridge on which p and the rate trade.
 """
@@ -16,7 +18,6 @@ leave the ridge on which p and the rate trade.
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels.columns import (
     BASE,
@@ -35,13 +36,13 @@ from headgate.kernels.columns import (
     A,
     B,
 )  # fmt: skip
+from headgate.kernels.cure import N_FAILED, N_REACHED, N_SEEN, REF, TOTAL, TOTAL_S, TOTAL_W, WON, gather
 from headgate.kernels.cure import _step_probability as step_probability
-from headgate.kernels.cure import gather
 from headgate.kernels.curves import LOC, NORM, cdf, fill_row, log_density
+from headgate.kernels.part import njit
 from headgate.kernels.special import gammaincc
 from headgate.laws.standard import Base
 
-_N_FAILED, _N_SEEN, _REF, _TOTAL, _TOTAL_S, _TOTAL_W = range(6)  # of `sums`, as `gather` writes them
 _GAMMA, _NORMAL = int(Base.GAMMA), int(Base.NORMAL)
 _LARGE = 650.0  # log z beyond which only its being large matters
 _TINY = 1e-300
@@ -89,8 +90,8 @@ def gather_arm(candidate, bins, edges, row, points, sums):
 @njit(error_model="numpy")
 def _log_seen(row, table, known, whole, points, sums, log_rate):
     """Sum of log g over the thresholds seen; `known` says that the w of `points` belong to this row's b."""
-    base, b, shift = int(row[BASE]), row[B], log_rate + row[LOC] + sums[_REF]
-    seen, s, w = sums[_TOTAL], sums[_TOTAL_S], sums[_TOTAL_W]
+    base, b, shift = int(row[BASE]), row[B], log_rate + row[LOC] + sums[REF]
+    seen, s, w = sums[TOTAL], sums[TOTAL_S], sums[TOTAL_W]
     if base == _NORMAL:
         return seen * row[NORM] - 0.5 * b * b * (w + shift * (2.0 * s + seen * shift))
     total = 0.0
@@ -98,10 +99,10 @@ def _log_seen(row, table, known, whole, points, sums, log_rate):
         if known:
             total = math.exp(min(b * shift, _LARGE)) * w
         else:
-            for j in range(int(sums[_N_SEEN])):
+            for j in range(int(sums[N_SEEN])):
                 total += points[1, 0, j] * math.exp(min(b * (shift + points[1, 1, j]), _LARGE))
         return seen * (row[NORM] + row[A] * b * shift) + row[A] * b * s - total
-    for j in range(int(sums[_N_SEEN])):
+    for j in range(int(sums[N_SEEN])):
         u = shift + points[1, 1, j]
         if whole:
             z = math.exp(min(b * u, _LARGE))
@@ -112,16 +113,26 @@ def _log_seen(row, table, known, whole, points, sums, log_rate):
 
 
 @njit(error_model="numpy")
+def _log_reached(row, table, points, sums, log_rate):
+    """Sum of log G over the successes whose threshold is not known."""
+    total = 0.0
+    for j in range(int(sums[N_REACHED])):
+        u = log_rate + row[LOC] + sums[REF] + points[2, 1, j]
+        total += points[2, 0, j] * math.log(max(cdf(row, table, u)[0], _TINY))
+    return total
+
+
+@njit(error_model="numpy")
 def _find_missing(row, table, known, points, sums, log_rate, missing):
     """Write 1 - G at the failures to `missing`."""
-    base, b, shift = int(row[BASE]), row[B], log_rate + row[LOC] + sums[_REF]
+    base, b, shift = int(row[BASE]), row[B], log_rate + row[LOC] + sums[REF]
     if base == _GAMMA:
         scale = math.exp(min(b * shift, _LARGE))
-        for j in range(int(sums[_N_FAILED])):
+        for j in range(int(sums[N_FAILED])):
             z = scale * points[0, 2, j] if known else math.exp(min(b * (shift + points[0, 1, j]), _LARGE))
             missing[j] = math.exp(-z) if row[A] == 1.0 else gammaincc(row[A], z)
     else:
-        for j in range(int(sums[_N_FAILED])):
+        for j in range(int(sums[N_FAILED])):
             missing[j] = cdf(row, table, shift + points[0, 1, j])[1]
 
 
@@ -131,20 +142,20 @@ def activation(row, table, known, points, sums, log_rate, mean, variance, t, mis
 
     The search begins at t, or where it sees fit if that is NaN; `missing` is room for one number a bin.
     """
-    failed, seen = int(sums[_N_FAILED]), sums[_TOTAL]
+    failed, won = int(sums[N_FAILED]), sums[WON]
     _find_missing(row, table, known, points, sums, log_rate, missing)
     if not math.isfinite(t):  # n successes among the n + sum m_j G_j tries that could have been
         reached = 0.0
         for j in range(failed):
             reached += points[0, 0, j] * (1.0 - missing[j])
-        t = math.log((seen + 0.5) / (reached + 0.5))
+        t = math.log((won + 0.5) / (reached + 0.5))
     p, q, sigma, third, value = 0.5, 0.5, 1.0, 0.0, 0.0
     for _ in range(_STEPS):
         t = min(max(t, -_CLIP), _CLIP)
         small = math.exp(-t)
         p, q = 1.0 / (1.0 + small), small / (1.0 + small)
-        slope, bend = seen * q - (t - mean) / variance, -seen * p * q - 1.0 / variance
-        third = -seen * p * q * (q - p)
+        slope, bend = won * q - (t - mean) / variance, -won * p * q - 1.0 / variance
+        third = -won * p * q * (q - p)
         for j in range(failed):
             n = points[0, 0, j]
             d = p * q * (1.0 - missing[j]) / (q + p * missing[j])  # -d/dt log(1 - p G), and its derivatives
@@ -158,7 +169,7 @@ def activation(row, table, known, points, sums, log_rate, mean, variance, t, mis
             value = 0.5 * slope * step  # what the last step would still gain
             break
         t += step
-    value += -seen * math.log1p(math.exp(-t)) - 0.5 * (t - mean) ** 2 / variance
+    value += -won * math.log1p(math.exp(-t)) - 0.5 * (t - mean) ** 2 / variance
     for j in range(failed):
         value += points[0, 0, j] * math.log(max(q + p * missing[j], _TINY))
     return value, t, sigma, min(max(third * sigma**3, -_SKEWED), _SKEWED)
@@ -173,5 +184,6 @@ def marginal(candidate, maps, table, points, sums, l, s, mean, variance, t, row,
     known = candidate[MAP] < 0.0
     value, t, sigma, skew = activation(row, table, known, points, sums, log_rate, mean, variance, t, missing)
     value += _log_seen(row, table, known, candidate[WHOLE] > 0.0, points, sums, log_rate)
+    value += _log_reached(row, table, points, sums, log_rate)
     value += math.log(sigma) - 0.5 * math.log(variance)
     return value if math.isfinite(value) else -np.inf, t, sigma, skew

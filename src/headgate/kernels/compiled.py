@@ -1,7 +1,6 @@
 """How a kernel is declared: a NumPy gufunc of compiled code, loaded if it was compiled before (`cache`).
 
-Functions that a kernel calls are part of its machine code: decorate them with `numba.njit`, and give `cache=True` to
-none of them.
+Functions that a kernel calls are part of its machine code: decorate them with `njit` of `headgate.kernels.part`.
 """
 
 from __future__ import annotations

@@ -1,118 +1,42 @@
-"""A bound by the number of arms that are "on", beyond a cut: what closes the gap between near-equal arms.
+"""A bound by the number of arms that are "on": what closes the gap between near-equal S-shaped arms.
 
-Cut the interval of every S-shaped arm where f(x) - nu x has its valley, at the price nu of the hulls. Every allocation
-has some number m of arms on, beyond their cut. With exactly m of them, for every price nu >= 0, it is worth at most
-nu * budget + sum_i off_i(nu) + the m largest on_i(nu) - off_i(nu), where on_i and off_i are the largest f_i(x) - nu x
-beyond the cut and before it (there f is convex: at an end). L(m), the least of that over nu, is concave in m, so the
-few m around the best one are all that need to be looked at.
+An arm whose curve is convex and then concave is off (at its lower limit), on (beyond its inflection) or between. Of two
+arms between, shifting budget from one to the other loses nothing in one of the two directions, up to where one of them
+is off or on: so some best allocation has at most one arm between. With exactly m arms on, and arm j between at an
+amount within [a_j, b_j], an allocation is worth at most, for every price nu >= 0,
+
+    nu * budget + sum_i off_i + the m largest (on_i - off_i) of the others + between_j - off_j,
+
+where off_i, on_i and between_i are the largest f_i(x) - nu x there (a curve that is convex has it at an end). The
+largest of that over j needs one pass over the arms; the least of it over nu is a convex problem in one variable. What
+is left of the gap is closed by splitting [a, b], or by saying of an arm whether it is on, off or the one between
+(`states`).
+
+Of a tabulated curve nobody knows that it is convex before its peak: such an arm is cut where f(x) - nu x has its
+valley, is off before and on beyond, and never the one between; what its knots tell otherwise raises the bound.
 """
 
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels import hull as h
 from headgate.kernels.curves import BASE, convex_part, log_slope, value
-from headgate.kernels.hull import demand, fill_hull
-from headgate.kernels.relax import hull_demand, relax
+from headgate.kernels.demand import demand
+from headgate.kernels.heap import largest
+from headgate.kernels.part import njit
+from headgate.kernels.relax import hull_demand, overlooked
 from headgate.laws.standard import Base
 
 _TABLE = int(Base.TABLE)
-_MOST = 64  # numbers of arms looked at
 
+# Columns of an arm: what it gets at the least if it is on, and at the most if it is off; where it turns concave, and
+# the log slope there; f at both ends of being off; the ends of the interval in which it may be between, and f there.
+ON_FROM, OFF_TO, BEND, AT_BEND, F_OFF, F_OFF_TO, A, B, F_A, F_B = range(10)
+COLUMNS = 10
 
-@njit(error_model="numpy")
-def _largest(values, m):
-    """The m-th largest of the values (m >= 1), by quickselect; the array is reordered."""
-    low, high, k = 0, values.size - 1, m - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] > pivot:
-                i += 1
-            while values[j] < pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if k <= j:
-            high = j
-        elif k >= i:
-            low = i
-        else:
-            break
-    return values[k]
-
-
-@njit(error_model="numpy")
-def _dual(rows, table, hulls, cut, bend, at_bend, budget, m, log_price, on, x):
-    """The bound for m arms on at this price, its demand and the slope of that; `on` says which arms are on.
-
-    `x` is the demand of arms that are on, and a guess for the next call.
-    """
-    arms, price = rows.shape[0], math.exp(log_price)
-    bound, total, change = price * budget, 0.0, 0.0
-    gain, slopes, off = np.empty(arms), np.empty(arms), np.empty(arms)
-    for i in range(arms):
-        low = hulls[i, h.LOW]
-        if cut[i] <= low:  # not S-shaped: its hull
-            x[i], slope = hull_demand(rows[i], table, hulls[i], log_price, x[i])
-            bound += value(rows[i], table, x[i]) - price * x[i]
-            total += x[i]
-            change += slope
-            gain[i] = -np.inf
-            continue
-        x[i], slopes[i] = demand(
-            rows[i], table, bend[i], hulls[i, h.HIGH], at_bend[i], hulls[i, h.AT_HIGH], log_price, x[i]
-        )
-        at_low, at_cut = hulls[i, h.F_START] - price * low, value(rows[i], table, cut[i]) - price * cut[i]
-        off[i] = low if at_low >= at_cut else cut[i]
-        bound += max(at_low, at_cut)
-        total += off[i]
-        beyond = value(rows[i], table, x[i]) - price * x[i]
-        if at_cut > beyond:
-            beyond, x[i], slopes[i] = at_cut, cut[i], 0.0
-        gain[i] = beyond - max(at_low, at_cut)
-    threshold = _largest(gain.copy(), m) if m > 0 else np.inf
-    left = m
-    for i in range(arms):
-        on[i] = gain[i] > threshold
-        left -= on[i]
-    for i in range(arms):  # ties in the order of the arms
-        if left > 0 and gain[i] == threshold:
-            on[i] = True
-            left -= 1
-        if on[i]:
-            bound += gain[i]
-            total += x[i] - off[i]
-            change += slopes[i]
-    return bound, total, change
-
-
-@njit(error_model="numpy")
-def _least_bound(rows, table, hulls, cut, bend, at_bend, budget, m, start, left, right, on, x):
-    """L(m), and its log price: where the demand of m arms on meets the budget; `on` is left as it is there."""
-    log_price, best, best_price = start, np.inf, start
-    for step in range(60):
-        bound, total, change = _dual(rows, table, hulls, cut, bend, at_bend, budget, m, log_price, on, x)
-        if bound < best:
-            best, best_price = bound, log_price
-        if total > budget:
-            left = log_price
-        else:
-            right = log_price
-        if abs(total - budget) <= 1e-10 * budget or right - left <= 1e-14 * max(abs(left), 1.0):
-            break
-        following = right + 1.0
-        if change < 0.0 and total > 0.0 and step % 4 != 3:
-            following = log_price - math.log(total / budget) * total / change
-        if not left < following < right:
-            following = 0.5 * (left + right)
-        log_price = following
-    return best, best_price
+# What is known of an arm: nothing; its state; that it is not the one between. CONCAVE arms are not counted.
+FREE, ON, OFF, BETWEEN, DECIDED, CONCAVE = range(6)
 
 
 @njit(error_model="numpy")
@@ -131,65 +55,206 @@ def _valley(row, table, low, bend, log_price):
 
 
 @njit(error_model="numpy")
-def count_bound(rows, table, hulls, budget, tol, start, best, best_price, best_x):
-    """Bound the problem by the number of arms on; write a better allocation, if there is one, to best_x.
+def fill_states(arm, row, table, hull, log_price):
+    """Write where an arm is on and off; return whether it is counted: CONCAVE, DECIDED (a table) or FREE; -1: refused.
 
-    Returns the bound (infinite if the arms do not have the shape it needs), and the value and log price of best_x.
+    A curve that is concave, convex and concave again (`hull`) has no such states.
     """
-    arms = rows.shape[0]
-    cut, bend, at_bend = np.empty(arms), np.empty(arms), np.empty(arms)
-    left, right, counted, m = np.inf, -np.inf, 0, 0
-    for i in range(arms):
-        low, high = hulls[i, h.LOW], hulls[i, h.HIGH]
-        cut[i], bend[i], at_bend[i] = low, low, 0.0
-        if high <= low:
+    low, high = hull[h.LOW], hull[h.HIGH]
+    if high <= low:
+        return CONCAVE
+    if hull[h.START] > low:
+        return -1
+    _, bend = convex_part(row, table, low, high)
+    if bend <= low:
+        return CONCAVE
+    tabulated = row[BASE] == _TABLE
+    arm[BEND], arm[AT_BEND] = bend, log_slope(row, table, bend)[0]
+    arm[OFF_TO] = _valley(row, table, low, bend, log_price) if tabulated else low
+    if tabulated and (bend >= high or arm[OFF_TO] <= low):
+        return CONCAVE
+    arm[ON_FROM] = arm[OFF_TO] if tabulated else bend
+    arm[F_OFF], arm[F_OFF_TO] = value(row, table, low), value(row, table, arm[OFF_TO])
+    return DECIDED if tabulated else FREE
+
+
+@njit(error_model="numpy")
+def fill_between(arms, known, rows, table, hulls, first, last):
+    """Write the interval in which each arm may be between: from the share `first` of its convex part to `last`."""
+    for i in range(rows.shape[0]):
+        if known[i] in (FREE, BETWEEN):
+            low = hulls[i, h.LOW]
+            arms[i, A] = low + first * (arms[i, BEND] - low)
+            arms[i, B] = low + last * (arms[i, BEND] - low) if last < 1.0 else arms[i, BEND]
+            arms[i, F_A], arms[i, F_B] = value(rows[i], table, arms[i, A]), value(rows[i], table, arms[i, B])
+
+
+@njit(error_model="numpy")
+def _dual(rows, table, hulls, arms, known, budget, m, apart, log_price, on, gain, x):
+    """The bound at this price with m arms on; its demand, the slope of that, and which arm is between (-1: none).
+
+    `apart`: the arm between is so far from off that there must be one. `on` says which arms are on; `gain` what each
+    that may be on or off adds by that, before one of them is between (-inf: the others); `x` is the demand of arms
+    that are on, and a guess for the next call.
+    """
+    count, price = rows.shape[0], math.exp(log_price)
+    bound, total, change, left, able, between = price * budget, 0.0, 0.0, m, 0, -1
+    slopes, off, extra = np.empty(count), np.empty(count), np.empty(count)
+    for i in range(count):
+        low, state = hulls[i, h.LOW], known[i]
+        on[i], gain[i], off[i], extra[i] = False, -np.inf, low, -np.inf
+        if state == CONCAVE:
+            x[i], slope = hull_demand(rows, i, table, hulls, log_price, x[i])
+            bound += value(rows[i], table, x[i]) - price * x[i]
+            total += x[i]
+            change += slope
             continue
-        if rows[i, BASE] == _TABLE or hulls[i, h.START] > low:
-            return np.inf, best, best_price
-        left, right = min(left, hulls[i, h.AT_HIGH]), max(right, hulls[i, h.AT_LOW])
-        _, end = convex_part(rows[i], table, low, high)
-        if low < end < high:
-            bend[i], at_bend[i] = end, log_slope(rows[i], table, end)[0]
-            right = max(right, at_bend[i])
-            cut[i] = _valley(rows[i], table, low, end, start)
-            counted += cut[i] > low
-            m += cut[i] > low and best_x[i] >= cut[i]
-    if counted < 2:
-        return np.inf, best, best_price
-    left, right = left - 1.0, right + 1.0
-    on, x, guess, here = np.empty(arms, np.bool_), np.empty(arms), best_x.copy(), np.empty_like(hulls)
-    bound = best
-    for direction in (1, -1):
-        k, log_price, before = (m if direction == 1 else m - 1), start, np.inf
-        for _ in range(_MOST):
-            if not 0 <= k <= counted:
-                break
-            if before < np.inf and _ == _MOST - 1:
-                return np.inf, best, best_price
-            limit, log_price = _least_bound(
-                rows, table, hulls, cut, bend, at_bend, budget, k, log_price, left, right, on, guess
+        if state in (BETWEEN, FREE):
+            at_a, at_b = arms[i, F_A] - price * arms[i, A], arms[i, F_B] - price * arms[i, B]
+            extra[i] = max(at_a, at_b)
+            if state == BETWEEN:
+                between = i
+                bound += extra[i]
+                total += arms[i, A] if at_a >= at_b else arms[i, B]
+                continue
+        if state != OFF:
+            x[i], slopes[i] = demand(
+                rows, i, table, arms[i, BEND], hulls[i, h.HIGH], arms[i, AT_BEND], hulls[i, h.AT_HIGH], log_price, x[i]
             )
-            if limit > best:  # the best allocation with these arms on: the others before their inflection
-                least = 0.0
-                for i in range(arms):
-                    if cut[i] <= hulls[i, h.LOW]:
-                        for column in range(h.COLUMNS):
-                            here[i, column] = hulls[i, column]
-                    else:
-                        low, high = (cut[i], hulls[i, h.HIGH]) if on[i] else (hulls[i, h.LOW], cut[i])
-                        fill_hull(here[i], rows[i], table, low, high)
-                    least += here[i, h.LOW]
-                if least <= budget:
-                    for i in range(arms):
-                        x[i] = guess[i]
-                    _, worth, at, _ = relax(rows, table, here, budget, log_price, x)
-                    if worth > best:
-                        best, best_price = worth, at
-                        for i in range(arms):
-                            best_x[i] = x[i]
-            bound = max(bound, limit)
-            if limit <= best * (1.0 + 0.25 * tol) and limit <= before:
-                break
-            before = limit
-            k += direction
-    return max(bound, best), best, best_price
+            beyond = value(rows[i], table, x[i]) - price * x[i]
+            if arms[i, ON_FROM] < arms[i, BEND] and arms[i, F_OFF_TO] - price * arms[i, ON_FROM] > beyond:
+                x[i], slopes[i] = arms[i, ON_FROM], 0.0
+                beyond = arms[i, F_OFF_TO] - price * x[i]
+            if state == ON:
+                on[i] = True
+                left -= 1
+                bound += beyond
+                total += x[i]
+                change += slopes[i]
+                continue
+        best = arms[i, F_OFF] - price * low
+        if arms[i, OFF_TO] > low and arms[i, F_OFF_TO] - price * arms[i, OFF_TO] > best:
+            best, off[i] = arms[i, F_OFF_TO] - price * arms[i, OFF_TO], arms[i, OFF_TO]
+        bound += best
+        total += off[i]
+        extra[i] -= best
+        if state != OFF:
+            gain[i] = beyond - best
+            able += 1
+    if left < 0 or left > able:
+        return -np.inf, total, change, -1
+    threshold = largest(gain.copy(), left) if left > 0 else np.inf
+    rest = left
+    for i in range(count):
+        if gain[i] > threshold:
+            on[i] = True
+            rest -= 1
+    following = -1  # the best of those that are not among the m
+    for i in range(count):
+        if gain[i] == -np.inf or gain[i] > threshold:
+            continue
+        if rest > 0 and gain[i] == threshold:  # ties in the order of the arms
+            on[i] = True
+            rest -= 1
+        elif following < 0 or gain[i] > gain[following]:
+            following = i
+    if between < 0 and left < able:
+        most = -np.inf if apart else 0.0
+        for i in range(count):
+            if gain[i] > -np.inf:
+                more = extra[i] + (gain[following] - gain[i] if on[i] else 0.0)
+                if more > most:
+                    between, most = i, more
+        if between >= 0:
+            bound += extra[between]
+            at_a = arms[between, F_A] - price * arms[between, A]
+            at_b = arms[between, F_B] - price * arms[between, B]
+            total += (arms[between, A] if at_a >= at_b else arms[between, B]) - off[between]
+            if on[between]:
+                on[between], on[following] = False, True
+        elif apart:
+            return -np.inf, total, change, -1
+    elif between < 0 and apart:
+        return -np.inf, total, change, -1
+    for i in range(count):
+        if on[i] and gain[i] > -np.inf:
+            bound += gain[i]
+            total += x[i] - off[i]
+            change += slopes[i]
+    return bound, total, change, between
+
+
+@njit(error_model="numpy")
+def _unexpected(rows, table, hulls, arms, known, price, gain, x):
+    """What the bound must be raised by where a tabulated curve is higher than its shape lets expect."""
+    extra = 0.0
+    for i in range(rows.shape[0]):
+        low, high = hulls[i, h.LOW], hulls[i, h.HIGH]
+        if rows[i, BASE] != _TABLE or high <= low:
+            continue
+        f_low, f_high = hulls[i, h.F_LOW], hulls[i, h.F_HIGH]
+        if known[i] == CONCAVE:
+            claim = value(rows[i], table, x[i]) - price * x[i]
+            extra += overlooked(rows[i], table, low, high, f_low, f_high, price, claim)
+            continue
+        cut, at = arms[i, OFF_TO], arms[i, F_OFF_TO]
+        more = 0.0
+        if known[i] != ON:
+            claim = max(arms[i, F_OFF] - price * low, at - price * cut)
+            more = overlooked(rows[i], table, low, cut, f_low, at, price, claim)
+        if known[i] != OFF:
+            claim = value(rows[i], table, x[i]) - price * x[i]
+            more = max(more, overlooked(rows[i], table, cut, high, at, f_high, price, claim))
+        extra += more
+    return extra
+
+
+@njit(error_model="numpy")
+def least_bound(
+    rows, table, hulls, arms, known, budget, m, apart, enough, slack, start, left, right, on, gain, x, on_left, on_right
+):
+    """The least bound with m arms on over the log prices within [left, right], from `start`; its log price.
+
+    Also the arm between there, and the two arms between on both sides of it, -1 for none; `on`, `gain` and `x` are as
+    they are there, `on_left` and `on_right` as they are beside it, where demand exceeds the budget and falls short of
+    it. The bound falls with the price by demand - budget, and demand falls: what is left to gain is known. It stops at
+    a bound of `enough` or less, or where no more than `slack`, or 2% of the way there, is left to gain.
+    """
+    log_price, best, best_price, below, above = start, np.inf, start, -1, -1
+    far_left, far_right, stride = left, right, 0.25
+    for step in range(80):
+        bound, total, change, between = _dual(rows, table, hulls, arms, known, budget, m, apart, log_price, on, gain, x)
+        if bound == -np.inf:
+            return bound, start, -1, -1, -1
+        if bound < best:
+            best, best_price = bound, log_price
+        if total > budget or step == 0:
+            below = between
+            for i in range(on.size):
+                on_left[i] = on[i]
+        if total <= budget or step == 0:
+            above = between
+            for i in range(on.size):
+                on_right[i] = on[i]
+        if total > budget:
+            left = log_price
+        else:
+            right = log_price
+        to_gain = abs(total - budget) * abs(math.exp(right if total > budget else left) - math.exp(log_price))
+        if bound <= enough or to_gain <= max(slack, 0.02 * (bound - enough)):
+            break
+        if abs(total - budget) <= 1e-10 * budget or right - left <= 1e-13 * max(abs(left), 1.0):
+            break
+        following = right + 1.0
+        if change < 0.0 and total > 0.0 and step % 4 != 3:
+            following = log_price - math.log(total / budget) * total / change
+        if not left < following < right:
+            following = 0.5 * (left + right)
+        # Towards an end that nobody has looked at: further at every step, but not halfway at once.
+        if (total > budget and right == far_right) or (total <= budget and left == far_left):
+            stride *= 2.0
+            following = min(max(following, log_price - stride), log_price + stride)
+        log_price = following
+    _, _, _, between = _dual(rows, table, hulls, arms, known, budget, m, apart, best_price, on, gain, x)
+    best += _unexpected(rows, table, hulls, arms, known, math.exp(best_price), gain, x)
+    return best, best_price, between, below, above

@@ -1,8 +1,9 @@
 """The mixture cure model: its likelihood for one arm from binned evidence, with gradient and Hessian.
 
 theta = (log rate, logit activation). A failure at allocation x adds log(1 - p G(x)), a success with threshold X
-adds log p + log g(X), g the density of log phi(X); a bin stands for what fell into it through its mean. A normal
-prior with independent coordinates is added, so that the maximum exists whatever the evidence.
+adds log p + log g(X), g the density of log phi(X); one that does not tell its threshold adds log p + log G(x). A bin
+stands for what fell into it through its mean. A normal prior with independent coordinates is added, so that the maximum
+exists whatever the evidence.
 
 An arm's evidence is gathered once per fit into the few numbers the likelihood needs. With u = log rate + REF + s,
 the non-empty bins are listed as their count, s and w = exp(b s): for the gamma bases exp(b u) is then one product a
@@ -12,11 +13,12 @@ bin, and the successes of the closed bases enter through three sums alone.
 import math
 
 import numpy as np
-from numba import njit
 
-from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, SEEN, SUM, UNITS
-from headgate.kernels.curves import BASE, BEND, CAP, KNOT, LOC, NORM, A, B, cdf, log_density, table_cell
+from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, REACHED, SEEN, SUM, UNITS
+from headgate.kernels.curves import BASE, CAP, LOC, NORM, A, B, cdf, log_density
+from headgate.kernels.part import njit
 from headgate.kernels.special import gammainc, gammaincc
+from headgate.kernels.table import BEND, KNOT, table_cell
 from headgate.laws.standard import TABLE_KNOTS, Base
 
 _GAMMA, _BURR, _NORMAL = int(Base.GAMMA), int(Base.BURR), int(Base.NORMAL)
@@ -25,10 +27,12 @@ _LARGE = 650.0  # log z beyond which only its being large matters; sums of z, ti
 _STEP = 2.0 ** (1 / PER_OCTAVE)
 _LOG_STEP = math.log(2.0) / PER_OCTAVE
 
-POINTS = (2, 3, BINS)
-"""Failed and seen; count, s and w; one column per non-empty bin."""
-SUMS = 6
-_N_FAILED, _N_SEEN, _REF, _TOTAL, _TOTAL_S, _TOTAL_W = range(SUMS)
+POINTS = (3, 3, BINS)
+"""Failed, seen and reached; count, s and w; one column per non-empty bin."""
+SUMS = 8
+N_FAILED, N_SEEN, REF, TOTAL, TOTAL_S, TOTAL_W, N_REACHED, WON = range(SUMS)
+"""An arm's sums: non-empty bins failed and seen; what s is measured from; thresholds seen, and their sums of s and w;
+non-empty bins reached; all successes."""
 
 
 _ARMS = "float64[:], "
@@ -79,14 +83,17 @@ def gather(row, bins, edges, points, sums):
     ref = 0.0 if row[CAP] < np.inf else math.log(edges[-1]) + _LOG_STEP  # so w <= 1, whatever the units and b
     failed = _gather_kind(row, bins[FAILED], edges, ref, points[0])
     seen = _gather_kind(row, bins[SEEN], edges, ref, points[1])
+    reached = _gather_kind(row, bins[REACHED], edges, ref, points[2])
     total, first, second = 0.0, 0.0, 0.0
     for k in range(seen):
         n, s = points[1, 0, k], points[1, 1, k]
         total += n
         first += n * s
         second += n * (points[1, 2, k] if gamma else s * s)
-    sums[_N_FAILED], sums[_N_SEEN], sums[_REF] = failed, seen, ref + row[LOC]
-    sums[_TOTAL], sums[_TOTAL_S], sums[_TOTAL_W] = total, first, second
+    sums[N_FAILED], sums[N_SEEN], sums[REF], sums[N_REACHED] = failed, seen, ref + row[LOC], reached
+    sums[TOTAL], sums[TOTAL_S], sums[TOTAL_W], sums[WON] = total, first, second, total
+    for k in range(reached):
+        sums[WON] += points[2, 0, k]
 
 
 @njit(error_model="numpy")
@@ -123,8 +130,8 @@ def _step_probability(b, z2, x):
 def add_seen(row, table, integer, points, sums, theta, out):
     """Log density of the thresholds seen; its first two derivatives in log rate are added to `out`."""
     base, a, b, norm = int(row[BASE]), row[A], row[B], row[NORM]
-    shift = theta[0] + sums[_REF]
-    seen, s, w = sums[_TOTAL], sums[_TOTAL_S], sums[_TOTAL_W]
+    shift = theta[0] + sums[REF]
+    seen, s, w = sums[TOTAL], sums[TOTAL_S], sums[TOTAL_W]
     if base == _GAMMA and not integer:
         z = math.exp(min(b * shift, _LARGE)) * w
         out[0] += b * (a * seen - z)
@@ -136,7 +143,7 @@ def add_seen(row, table, integer, points, sums, theta, out):
         return seen * norm - 0.5 * b * b * (w + shift * (2.0 * s + seen * shift))
     total = 0.0
     scale = math.exp(min(b * shift, _LARGE))
-    for j in range(int(sums[_N_SEEN])):
+    for j in range(int(sums[N_SEEN])):
         n, u = points[1, 0, j], shift + points[1, 1, j]
         if integer:
             log_d, slope, bend = _step_probability(b, scale * points[1, 2, j], math.exp(u - theta[0] - row[LOC]))
@@ -150,10 +157,25 @@ def add_seen(row, table, integer, points, sums, theta, out):
 
 
 @njit(error_model="numpy")
+def add_reached(row, table, points, sums, theta, out):
+    """Sum of log G(x) over successes that did not tell their threshold; its derivatives in log rate go to `out`."""
+    total = 0.0
+    for j in range(int(sums[N_REACHED])):
+        n, u = points[2, 0, j], theta[0] + sums[REF] + points[2, 1, j]
+        log_d, slope = log_density(row, table, u)
+        reached = max(cdf(row, table, u)[0], _TINY)
+        ratio = math.exp(log_d - math.log(reached))
+        total += n * math.log(reached)
+        out[0] += n * ratio
+        out[2] += n * ratio * (slope - ratio)
+    return total
+
+
+@njit(error_model="numpy")
 def _add_failed(row, table, points, sums, theta, p, q, out):
     """Sum of log(1 - p G) over the failures; its derivatives are added to `out`."""
     base, a, b = int(row[BASE]), row[A], row[B]
-    shift, failed = theta[0] + sums[_REF], int(sums[_N_FAILED])
+    shift, failed = theta[0] + sums[REF], int(sums[N_FAILED])
     scale = math.exp(min(b * shift, _LARGE)) if base == _GAMMA else 0.0
     total, g1, g2, h11, h12, h22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(failed):
@@ -207,12 +229,13 @@ def gathered_likelihood(row, table, integer, points, sums, prior, theta, out):
     log_p = -math.log1p(small)
     if theta[1] < 0.0:
         p, q, log_p = q, p, log_p + theta[1]
-    off1, off2, seen = theta[0] - prior[0], theta[1] - prior[1], sums[_TOTAL]
+    off1, off2, won = theta[0] - prior[0], theta[1] - prior[1], sums[WON]
     out[0] = -prior[2] * off1
-    out[1] = seen * q - prior[3] * off2
-    out[2], out[3], out[4] = -prior[2], 0.0, -seen * p * q - prior[3]
-    total = seen * log_p - 0.5 * (prior[2] * off1 * off1 + prior[3] * off2 * off2)
+    out[1] = won * q - prior[3] * off2
+    out[2], out[3], out[4] = -prior[2], 0.0, -won * p * q - prior[3]
+    total = won * log_p - 0.5 * (prior[2] * off1 * off1 + prior[3] * off2 * off2)
     total += add_seen(row, table, integer, points, sums, theta, out)
+    total += add_reached(row, table, points, sums, theta, out)
     return total + _add_failed(row, table, points, sums, theta, p, q, out)
 
 

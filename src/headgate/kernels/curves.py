@@ -9,21 +9,19 @@ arm is a row of numbers, its columns named below; u = log(rate) + shift + log(ph
 import math
 
 import numpy as np
-from numba import njit
 
+from headgate.kernels.part import njit
 from headgate.kernels.special import gammainc, gammaincc
-from headgate.laws.standard import TABLE_KNOTS, TABLE_REACH, Base
+from headgate.kernels.table import MISSING, REACHED, table_cdf, table_density, table_ends
+from headgate.laws.standard import Base
 
 # Columns of an arm's row.
-BASE, A, B, LOC, CAP, NORM, WEIGHT, LOG_WEIGHT, CASCADE = range(9)
-COLUMNS = 9
-
-# Rows of a table: where its knots are, F0 there, the log density q of u, q', the log survival, and exp(u).
-KNOT, REACHED, Q, BEND, MISSING, AMOUNT = range(6)
+BASE, A, B, LOC, CAP, NORM, WEIGHT, LOG_WEIGHT, CASCADE, LOG_POWER = range(10)
+COLUMNS = 10
 
 _GAMMA, _BURR, _NORMAL, _TABLE = int(Base.GAMMA), int(Base.BURR), int(Base.NORMAL), int(Base.TABLE)
 _TINY = 1e-300
-_NONE = -1e4  # a log density so low stands for none
+_FAINT = -40.0  # log z, so low that the incomplete gamma function is the first term of its series
 _ROOT_HALF = math.sqrt(0.5)
 _LOG_ROOT_TAU = 0.5 * math.log(2.0 * math.pi)
 
@@ -45,89 +43,6 @@ def fill_row(row, base, a, b, loc, cap, weight, cascade):
 
 
 @njit(error_model="numpy")
-def table_cell(knots, u):
-    """Return the piece of the table that holds u (the first or the last one if none does), and its width."""
-    low, high = 0, TABLE_KNOTS - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if knots[middle] <= u:
-            low = middle
-        else:
-            high = middle
-    return low, knots[low + 1] - knots[low]
-
-
-@njit(error_model="numpy")
-def table_ends(row, table):
-    """The allocations at which the support of a tabulated law begins and ends: 0 and infinity if it has no ends."""
-    knots = table[int(row[A]), KNOT]
-    first, last = knots[0], knots[TABLE_KNOTS - 1]
-    return (
-        math.exp(first - row[LOC]) if first > -TABLE_REACH else 0.0,
-        math.exp(last - row[LOC]) if last < TABLE_REACH else np.inf,
-    )
-
-
-@njit(error_model="numpy")
-def _hermite(left, right, left_slope, right_slope, t):
-    """Value and derivative (by t) of the cubic on [0, 1] with these end values and slopes."""
-    rise = right - left
-    c2 = 3.0 * rise - 2.0 * left_slope - right_slope
-    c3 = left_slope + right_slope - 2.0 * rise
-    return left + t * (left_slope + t * (c2 + t * c3)), left_slope + t * (2.0 * c2 + 3.0 * t * c3)
-
-
-@njit(error_model="numpy")
-def _row_density(rows, u):
-    """q(u) and q'(u) of one row of a table."""
-    knots, last = rows[KNOT], TABLE_KNOTS - 1
-    if u < knots[0] or u > knots[last]:
-        end = 0 if u < knots[0] else last
-        if abs(knots[end]) < TABLE_REACH:  # an end of the support, to the digits that an allocation there has
-            return (_NONE if abs(u - knots[end]) > 1e-12 else rows[Q, end]), rows[BEND, end]
-        return rows[Q, end] + (u - knots[end]) * rows[BEND, end], rows[BEND, end]  # a power of x
-    cell, width = table_cell(knots, u)
-    t = (u - knots[cell]) / width
-    value, slope = _hermite(rows[Q, cell], rows[Q, cell + 1], width * rows[BEND, cell], width * rows[BEND, cell + 1], t)
-    return value, slope / width
-
-
-@njit(error_model="numpy")
-def _row_cdf(rows, u):
-    """F0(u) and 1 - F0(u) of one row of a table."""
-    knots, last = rows[KNOT], TABLE_KNOTS - 1
-    if u <= knots[0]:
-        below = 0.0 if knots[0] > -TABLE_REACH else rows[REACHED, 0] * math.exp((u - knots[0]) * rows[BEND, 0])
-        return below, 1.0 - below
-    if u >= knots[last]:
-        return rows[REACHED, last], math.exp(rows[MISSING, last])
-    cell, width = table_cell(knots, u)
-    t = (u - knots[cell]) / width
-    left, right = width * math.exp(rows[Q, cell]), width * math.exp(rows[Q, cell + 1])
-    reached, _ = _hermite(rows[REACHED, cell], rows[REACHED, cell + 1], left, right, t)
-    first, second = rows[MISSING, cell], rows[MISSING, cell + 1]
-    if reached < 1.0 - 1e-9 or second <= _NONE or first - second > 1.0:
-        return reached, 1.0 - reached
-    # The hazard is the slope of -log survival: its cubic keeps the digits that 1 - F0 loses.
-    missing, _ = _hermite(first, second, -left * math.exp(-first), -right * math.exp(-second), t)
-    return reached, math.exp(min(missing, 0.0))
-
-
-@njit(error_model="numpy")
-def _table_density(table, a, u):
-    """q(u) and q'(u) in row a of a table; for a fraction, of the mixture of the rows around it."""
-    row = int(a)
-    value, slope = _row_density(table[row], u)
-    share = a - row
-    if share == 0.0:
-        return value, slope
-    other, other_slope = _row_density(table[row + 1], u)
-    top = max(value, other)
-    first, second = (1.0 - share) * math.exp(value - top), share * math.exp(other - top)
-    return top + math.log(first + second), (first * slope + second * other_slope) / (first + second)
-
-
-@njit(error_model="numpy")
 def log_density(row, table, u):
     """q(u) and q'(u)."""
     base, a, b = int(row[BASE]), row[A], row[B]
@@ -143,7 +58,7 @@ def log_density(row, table, u):
         return row[NORM] + bu - (a + 1.0) * math.log1p(z), b - (a + 1.0) * b * z / (1.0 + z)
     if base == _NORMAL:
         return row[NORM] - 0.5 * (b * u) ** 2, -b * b * u
-    return _table_density(table, a, u)
+    return table_density(table, a, u)
 
 
 @njit(error_model="numpy")
@@ -154,18 +69,16 @@ def cdf(row, table, u):
         z = math.exp(b * u)
         if a == 1.0:
             return -math.expm1(-z), math.exp(-z)
+        if b * u < _FAINT:  # z^a / Gamma(a + 1), also where z itself underflows
+            reached = math.exp(a * b * u - math.lgamma(a + 1.0))
+            return reached, 1.0 - reached
         return gammainc(a, z), gammaincc(a, z)
     if base == _BURR:
         log_sf = -a * (math.log1p(math.exp(b * u)) if b * u < 30.0 else b * u + math.exp(-b * u))
         return -math.expm1(log_sf), math.exp(log_sf)
     if base == _NORMAL:
         return 0.5 * math.erfc(-b * u * _ROOT_HALF), 0.5 * math.erfc(b * u * _ROOT_HALF)
-    row = int(a)
-    reached, missing = _row_cdf(table[row], u)
-    if a > row:  # the mixture of two rows
-        share, (other, left) = a - row, _row_cdf(table[row + 1], u)
-        reached, missing = reached + share * (other - reached), missing + share * (left - missing)
-    return reached, missing
+    return table_cdf(table, a, u)
 
 
 @njit(error_model="numpy")
@@ -183,7 +96,7 @@ def _least(row):
 
 
 @njit(error_model="numpy")
-def _worth(row, reached, missing):
+def worth_at(row, reached, missing):
     """f where G = reached and 1 - G = missing."""
     if row[CASCADE] == 0.0:
         return row[WEIGHT] * reached
@@ -197,15 +110,18 @@ def value(row, table, x):
     """f(x)."""
     if x <= 0.0 or row[WEIGHT] == 0.0:
         return 0.0
-    reached, missing = cdf(row, table, position(row, x))
-    return _worth(row, reached, missing)
+    u = position(row, x)
+    if row[CASCADE] == 0.0 and row[BASE] == _GAMMA and row[A] == 1.0:
+        return -row[WEIGHT] * math.expm1(-math.exp(row[B] * u))
+    reached, missing = cdf(row, table, u)
+    return worth_at(row, reached, missing)
 
 
 @njit(error_model="numpy")
 def knot_value(row, table, k):
     """f at the k-th knot of a tabulated law."""
     rows = table[int(row[A])]
-    return _worth(row, rows[REACHED, k], math.exp(rows[MISSING, k]) if row[CASCADE] != 0.0 else 0.0)
+    return worth_at(row, rows[REACHED, k], math.exp(rows[MISSING, k]) if row[CASCADE] != 0.0 else 0.0)
 
 
 @njit(error_model="numpy")
@@ -290,7 +206,7 @@ def convex_part(row, table, low, high):
     falls_first = row[BASE] == _TABLE or (row[BASE] == _GAMMA and row[A] * row[B] < 1.0 < row[B])
     if row[CASCADE] == 0.0 or not falls_first:
         return low, inflection(row, table, low, high)
-    begin = table_ends(row, table)[0] if row[BASE] == _TABLE else 0.0
+    begin = table_ends(table, row[A], row[LOC])[0] if row[BASE] == _TABLE else 0.0
     if begin >= high:
         return low, high
     left, right = math.log(max(max(low, begin), 1e-12 * high)), math.log(high)

@@ -6,11 +6,11 @@ A module of its own, because a learner that draws from its posterior needs the l
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels.compiled import gufunc
 from headgate.kernels.cure import ARMS, POINTS, SUMS, gather, gathered_likelihood
 from headgate.kernels.curves import COLUMNS, fill_row
+from headgate.kernels.part import njit
 
 _CLIP = 40.0  # |logit p|: beyond, p is 0 or 1 to the last digit
 

@@ -11,10 +11,10 @@ few millionths of a success; so nothing grows with the rounds, and all rounds ar
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels.compiled import gufunc
 from headgate.kernels.curves import COLUMNS, cdf, fill_row, position
+from headgate.kernels.part import njit
 from headgate.kernels.region import LEAST, LOG_RATE, MOST, SHAPE, reshape
 
 

@@ -1,10 +1,11 @@
-"""What a search keeps its nodes in: arrays that grow, a binary heap of open nodes, and a sort.
+"""What a search keeps its nodes in: arrays that grow, a binary heap of open nodes, a sort and a selection.
 
 Numba's own `concatenate` and `argsort` do the same, and take seconds to compile.
 """
 
 import numpy as np
-from numba import njit
+
+from headgate.kernels.part import njit
 
 
 @njit(error_model="numpy")
@@ -79,3 +80,28 @@ def pop(heap, size, bounds):
         place = child
     heap[place] = last
     return top, size
+
+
+@njit(error_model="numpy")
+def largest(values, m):
+    """The m-th largest of the values (m >= 1), by quickselect; the array is reordered."""
+    low, high, k = 0, values.size - 1, m - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]

@@ -1,4 +1,4 @@
-"""The concave hull of one arm's curve on an interval, and its demand at a price.
+"""The concave hull of one arm's curve on an interval.
 
 On [low, high] the hull is the curve up to `start`, a chord from there to `touch`, then the curve again. Of a curve
 that is convex and then concave, start = low; of a concave one, touch = low too; of a convex one, touch = high.
@@ -7,7 +7,6 @@ that is convex and then concave, start = low; of a concave one, touch = low too;
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels.curves import (
     BASE,
@@ -15,7 +14,6 @@ from headgate.kernels.curves import (
     CASCADE,
     LOC,
     LOG_WEIGHT,
-    NORM,
     WEIGHT,
     A,
     B,
@@ -23,6 +21,7 @@ from headgate.kernels.curves import (
     log_slope,
     value,
 )
+from headgate.kernels.part import njit
 from headgate.laws.standard import Base
 
 # Columns of a hull: the interval; where its chord starts and where it touches the curve again; the log slopes of
@@ -32,7 +31,7 @@ COLUMNS = 11
 
 FLOOR = -1000.0  # a log slope so low stands for none at all: its exponential is 0
 
-_GAMMA, _BURR, _NORMAL = int(Base.GAMMA), int(Base.BURR), int(Base.NORMAL)
+_GAMMA = int(Base.GAMMA)
 
 
 @njit(error_model="numpy")
@@ -71,7 +70,7 @@ def _chord(row, table, start, bend, high):
     f_start = value(row, table, start)
     touch = high if bend >= high else _tangent(row, table, start, f_start, bend, high)
     rise = value(row, table, touch) - f_start
-    return touch, f_start, (math.log(rise / (touch - start)) if rise > 0.0 else -np.inf)
+    return touch, f_start, (max(math.log(rise) - math.log(touch - start), FLOOR) if rise > 0.0 else FLOOR)
 
 
 @njit(error_model="numpy")
@@ -134,9 +133,9 @@ def unit_chord(row, table):
 def fill_scaled(hull, row, table, high, touch, chord):
     """Write the hull on [0, high] from the tangent at rate 1; return False if it would touch beyond `high`."""
     touch *= math.exp(-row[LOC])
-    hull[F_LOW], hull[F_HIGH] = 0.0, value(row, table, high)
-    if not touch < high or hull[F_HIGH] <= 0.0:
+    if not touch < high:
         return False
+    hull[F_LOW], hull[F_HIGH] = 0.0, 0.0  # f at the ends is looked at where there is a table
     hull[LOW], hull[HIGH], hull[START], hull[TOUCH], hull[F_START] = 0.0, high, 0.0, touch, 0.0
     slope = max(log_slope(row, table, high)[0], FLOOR)
     if chord == np.inf:
@@ -146,110 +145,3 @@ def fill_scaled(hull, row, table, high, touch, chord):
         hull[CHORD] = chord + row[LOG_WEIGHT] + row[LOC]
         hull[AT_LOW], hull[AT_TOUCH], hull[AT_HIGH] = hull[CHORD], hull[CHORD], min(slope, hull[CHORD])
     return True
-
-
-@njit(error_model="numpy")
-def _gamma_root(c, excess):
-    """Return z and log z with z - c log z = excess, the root right of c: where the density of a gamma base falls to it.
-
-    For c > 0, y = z / c solves y - log y = 1 + t, t >= 0 (Lambert's W on its lower branch), which lies between
-    1 + sqrt(2 t) + 2 t / 3 and 1 + sqrt(2 t) + t. For c < 0, p = log(z / |c|) solves exp(p) + p = r (Wright's omega).
-    Halley's method from there triples the digits at every step.
-    """
-    if c == 0.0:
-        return excess, (math.log(excess) if excess > 0.0 else -np.inf)
-    log_c = math.log(abs(c))
-    if c > 0.0:
-        t = max(excess / c + log_c - 1.0, 0.0)
-        if t < 1.0:
-            s = math.sqrt(2.0 * t)
-            y = 1.0 + s * (1.0 + s * (1.0 / 3.0 + s * (1.0 / 36.0 - s / 270.0)))
-        else:
-            y = 1.0 + t
-            y += math.log(y) * (1.0 + 1.0 / y)
-        log_y = 0.0
-        for _ in range(6):
-            log_y = math.log(y)
-            gap, slope = y - log_y - 1.0 - t, 1.0 - 1.0 / y
-            if slope <= 0.0:
-                break
-            step = gap / (slope - 0.5 * gap / (y * y * slope))
-            share = step / y
-            y = max(y - step, 1.0)
-            if abs(share) <= 1e-5:
-                log_y -= share * (1.0 + share * (0.5 + share / 3.0))  # log(1 - share)
-                break
-        return c * y, log_c + log_y
-    r = -excess / c - log_c
-    p = math.log(r - math.log(r)) if r > 1.5 else min(r, 0.0) - (0.56 if r > -0.5 else 0.0)
-    for _ in range(12):
-        grown = math.exp(p)
-        gap = grown + p - r
-        step = gap / (grown + 1.0 - 0.5 * gap * grown / (grown + 1.0))
-        p -= step
-        if abs(step) <= 1e-5:
-            break
-    return -c * math.exp(p), log_c + p
-
-
-@njit(error_model="numpy")
-def demand(row, table, left_end, right_end, at_left, at_right, log_price, guess):
-    """Return the x on a concave part [left_end, right_end] where f'(x) = price, and dx / dlog(price).
-
-    The log slopes at its ends are given. Closed forms where the base has one; otherwise Newton in log x within a
-    bracket, from `guess`.
-    """
-    if at_left <= log_price:
-        return left_end, 0.0
-    if at_right >= log_price:
-        return right_end, 0.0
-    base, a, b, loc = int(row[BASE]), row[A], row[B], row[LOC]
-    excess = row[LOG_WEIGHT] + row[NORM] + loc - log_price
-    if row[CASCADE] == 0.0:
-        closed, sensitivity = -1.0, 0.0
-        if row[CAP] < np.inf:
-            power = math.exp(loc) - 1.0
-            scaled = (log_price - row[LOG_WEIGHT] - loc + math.log(row[CAP])) / power
-            closed = -row[CAP] * math.expm1(scaled)
-            sensitivity = -row[CAP] * math.exp(scaled) / power
-        elif base == _GAMMA and a == 1.0 and b == 1.0:
-            scale = math.exp(-loc)
-            closed, sensitivity = excess * scale, -scale
-        elif base == _GAMMA:
-            power = a - 1.0 / b
-            z, log_z = _gamma_root(power, excess)
-            closed = math.exp(log_z / b - loc)
-            sensitivity = -closed / max(b * (z - power), 1e-300)
-        elif base == _BURR and b == 1.0:
-            z = math.expm1(excess / (a + 1.0))
-            scale = math.exp(-loc)
-            closed, sensitivity = z * scale, -(1.0 + z) * scale / (a + 1.0)
-        elif base == _NORMAL:
-            root = math.sqrt(max(1.0 + 2.0 * b * b * excess, 0.0))
-            closed = math.exp((root - 1.0) / (b * b) - loc)
-            sensitivity = -closed / max(root, 1e-300)
-        if closed >= 0.0:
-            return min(max(closed, left_end), right_end), sensitivity
-    left, right = math.log(max(left_end, 1e-300)), math.log(right_end)
-    y = math.log(guess) if left_end < guess < right_end else 0.5 * (left + right)
-    curve, last = -1.0, np.inf
-    for _ in range(200):
-        slope, curve = log_slope(row, table, math.exp(y))
-        excess = slope - log_price
-        if excess > 0.0:
-            left = y
-        else:
-            right = y
-        following = y - excess / curve if curve < 0.0 else right + 1.0
-        # Newton crawls where the log slope is as steep as an exponential: then halve the bracket.
-        if not left <= following <= right or abs(excess) > 0.5 * last:
-            following = 0.5 * (left + right)
-            last = np.inf
-        else:
-            last = abs(excess)
-        moved = abs(following - y)
-        y = following
-        if moved <= 1e-9 or right - left <= 1e-15 * abs(right):  # the next step would move by about its square
-            break
-    x = min(max(math.exp(y), left_end), right_end)
-    return x, (x / curve if curve < 0.0 else 0.0)

@@ -10,16 +10,16 @@ and mode, deviation and skewness of logit p given it; a draw is l(z1), then logi
 import math
 
 import numpy as np
-from numba import njit
 from scipy import special
 
 from headgate.kernels.collapsed import marginal
 from headgate.kernels.columns import LEVEL, LEVELS, L, T
+from headgate.kernels.part import njit
 
 FIRST, STEP = -3.2, 0.4  # z at the first level, and from level to level
 
 _SHARES = special.ndtr(FIRST + STEP * np.arange(LEVELS + 1))  # of the mass below each level
-_KNOTS = 9  # to begin with; each division makes four cells of one
+_KNOTS = 9  # to begin with; each division makes two cells of one
 MOST_KNOTS = 129
 _PACE = 1.0  # standard deviations from knot to knot
 _DROP = 3.5  # how much lower than its top the log posterior must be at the ends of the line
@@ -48,20 +48,22 @@ def trace(candidate, maps, table, points, sums, prior, centre, spread, row, miss
     `room` is (4, MOST_KNOTS): at the knots the log posterior, and mode, deviation and skewness of logit p.
     """
     values, means = room[0], room[1]
-    knots, step = _KNOTS, _PACE * spread
+    knots, step, divided = _KNOTS, _PACE * spread, False
     start, top = centre - 0.5 * (_KNOTS - 1) * step, -np.inf
     count = 0
     for attempt in range(_ATTEMPTS):
         top = -np.inf
-        count += knots
         for k in range(knots):
-            l = start + k * step
-            near = means[k - 1] if k > 0 else np.nan
-            value, means[k], room[2, k], room[3, k] = marginal(
-                candidate, maps, table, points, sums, l, 0.0, prior[0, T], prior[1, T], near, row, missing
-            )
-            values[k] = max(value - 0.5 * (l - prior[0, L]) ** 2 / prior[1, L], -1e12)
+            if not divided or k % 2 == 1:
+                l = start + k * step
+                near = means[k - 1] if k > 0 else np.nan
+                value, means[k], room[2, k], room[3, k] = marginal(
+                    candidate, maps, table, points, sums, l, 0.0, prior[0, T], prior[1, T], near, row, missing
+                )
+                values[k] = max(value - 0.5 * (l - prior[0, L]) ** 2 / prior[1, L], -1e12)
+                count += 1
             top = max(top, values[k])
+        divided = False
         if attempt == _ATTEMPTS - 1:
             break
         length = step * (knots - 1)
@@ -85,7 +87,10 @@ def trace(candidate, maps, table, points, sums, prior, centre, spread, row, miss
                 rough = max(rough, abs(fourth))
         if rough <= _ROUGH or knots >= MOST_KNOTS:
             break
-        knots = _PARTS * (knots - 1) + 1
+        for k in range(knots - 1, 0, -1):  # every second knot stays
+            for c in range(room.shape[0]):
+                room[c, 2 * k] = room[c, k]
+        knots, divided = 2 * (knots - 1) + 1, True
         step = length / (knots - 1)
     _map(room[:, :knots], start, step, top, moments, levels)
     return count

@@ -5,9 +5,10 @@ numbers, a row of a batch has the same stream as a single learner with its seed,
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from headgate.kernels.compiled import gufunc
+from headgate.kernels.part import njit
 from headgate.kernels.special import ndtri
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
@@ -16,7 +17,7 @@ _MIX2 = np.uint64(0x94D049BB133111EB)
 _TO_UNIT = 2.0**-53
 
 
-@njit
+@njit(error_model="numpy")
 def uniform(key, n):
     """Draw n of the stream, ~ U(0, 1), never 0 or 1."""
     z = key + (n + types.uint64(1)) * _STRIDE

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from headgate.kernels.bins import COUNT, FAILED, SEEN
+from headgate.kernels.bins import COUNT, PLAYED
 from headgate.kernels.compiled import gufunc
 from headgate.kernels.curves import CAP, COLUMNS, cdf, fill_row, log_density, position
 from headgate.kernels.region import LEAST, LOG_RATE, MOST, SHAPE, region, reshape
@@ -34,7 +34,7 @@ def regions(
     for i in range(base.size):
         weight = 0.0
         for j in range(edges.size):
-            weight += bins[i, SEEN, COUNT, j] + bins[i, FAILED, COUNT, j]
+            weight += bins[i, PLAYED, COUNT, j]
         after[i], floor[i] = due[i], np.nan
         if weight >= due[i]:
             fill_row(form, base[i], a[i], b[i], shift[i], cap[i], 1.0, 0.0)

@@ -10,10 +10,10 @@ vertices, and such an interval is split where the budget ends.
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels.compiled import gufunc
 from headgate.kernels.heap import grown, longer, pop, push
+from headgate.kernels.part import njit
 
 # Columns of a node: where it hangs; the arm it narrowed, and to what; its bound; the arm left on a chord, and where.
 _PARENT, _ARM, _LOW, _HIGH, _BOUND, _PARTIAL, _AT = range(7)
@@ -278,4 +278,5 @@ def allocate_points(x, y, lower, upper, budget, cascaded, tol, max_nodes, best_a
         counts[arm] = _fill(x[arm], y[arm], cascade, low[arm], high[arm], hulls[arm])
     if size > 0:
         cut_off = max(cut_off, tree[heap[0], _BOUND])
-    value[0], bound[0], price[0], nodes[0] = best, max(best, cut_off), best_price, count
+    value[0], price[0], nodes[0] = best, best_price, count
+    bound[0] = max(best, cut_off) * (1.0 + 2.3e-16 * (24.0 + 0.5 * arms))  # sums of K terms, rounded up

@@ -10,11 +10,11 @@ mixture, which bounds the weights by the prior's share.
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels.collapsed import marginal
 from headgate.kernels.columns import COV_LL, COV_LS, COV_SS, EVIDENCE, MAP, MEAN_L, MEAN_S, L, S, T
 from headgate.kernels.noise import uniform
+from headgate.kernels.part import njit
 from headgate.kernels.special import ndtri
 
 # Columns of a particle: its weight, the curve, and mean and deviation of t given the curve.
@@ -25,9 +25,10 @@ SIZE = 40
 _NARROW, _WIDE = 20, 32  # points before these are of the narrow and of the wide component
 _SCALE1, _SCALE2 = 1.1, 2.5
 _SHARE1, _SHARE2, _SHARE3 = math.log(0.5), math.log(0.3), math.log(0.2)
-_TRIES = 3
-_LEAST = 5.0  # effective points that end the search
+_TRIES = 16  # more than two or three only where a population begins far away, such as at the prior of a long log
+_LEAST = 8.0  # effective points that end the search
 _STEP1, _STEP2 = 0.7548776662466927, 0.5698402909980532
+_TURN = 0.6180339887498949  # how far the sequence is shifted from try to try
 _FLOOR = 1e-10  # of a variance
 
 
@@ -45,7 +46,8 @@ def _log_normal(dl, ds, ll, ls, ss, scale, flat):
 def _summarise(prior, belief, particles):
     """Turn log weights into weights that add up to 1; `belief` moves on. Returns the effective number of points.
 
-    With few effective points the covariance says little: what it was is added, divided by that number.
+    With few effective points the covariance says little: what it was is added, divided by one more than that number.
+    So a single point that outweighs all others halves it: the next try looks closer around that point.
     """
     top = -np.inf
     for n in range(SIZE):
@@ -67,7 +69,8 @@ def _summarise(prior, belief, particles):
         particles[n, WEIGHT] /= total
         ml += particles[n, WEIGHT] * particles[n, PL]
         ms += particles[n, WEIGHT] * particles[n, PS]
-    ll, ls, ss = belief[COV_LL] / effective, belief[COV_LS] / effective, belief[COV_SS] / effective
+    kept = 1.0 / (1.0 + effective)
+    ll, ls, ss = kept * belief[COV_LL], kept * belief[COV_LS], kept * belief[COV_SS]
     for n in range(SIZE):
         w, dl, ds = particles[n, WEIGHT], particles[n, PL] - ml, particles[n, PS] - ms
         ll += w * dl * dl
@@ -82,13 +85,13 @@ def _summarise(prior, belief, particles):
 def population(candidate, maps, table, points, sums, prior, belief, key, first, row, missing, particles):
     """Fill `particles` with weighted curves; `belief` moves on to their mean and covariance."""
     flat = candidate[MAP] < 0.0  # a known shape: l alone
+    offset1, offset2 = uniform(key, first), uniform(key, first + np.uint64(1))
     for attempt in range(_TRIES):
         ml, ms, ll, ls, ss = belief[MEAN_L], belief[MEAN_S], belief[COV_LL], belief[COV_LS], belief[COV_SS]
         root = math.sqrt(ll)
         cross = ls / root
         rest = math.sqrt(max(ss - cross * cross, _FLOOR))
-        shift1 = uniform(key, first + np.uint64(2 * attempt))
-        shift2 = uniform(key, first + np.uint64(2 * attempt + 1))
+        shift1, shift2 = offset1 + attempt * _TURN, offset2 + attempt * _TURN
         for n in range(SIZE):
             u1, u2 = shift1 + n * _STEP1, shift2 + n * _STEP2
             z1, z2 = ndtri(u1 - math.floor(u1)), ndtri(u2 - math.floor(u2))

@@ -8,10 +8,10 @@ several steps they are worth the same, and the arm once begun keeps them until t
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels.compiled import gufunc
 from headgate.kernels.curves import COLUMNS, fill_row, value
+from headgate.kernels.part import njit
 
 
 @njit(error_model="numpy")

@@ -3,11 +3,11 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels.compiled import gufunc
 from headgate.kernels.cure import ARMS, POINTS, SUMS, gather, gathered_likelihood
 from headgate.kernels.curves import COLUMNS, fill_row
+from headgate.kernels.part import njit
 
 _REACH = 100.0  # |log rate - start| or |logit p| beyond which the likelihood sets no end
 

@@ -2,10 +2,9 @@
 
 import math
 
-from numba import njit
-
-from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, PLAYED, SEEN, SUM, UNITS
+from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, PLAYED, REACHED, SEEN, SUM, UNITS
 from headgate.kernels.compiled import gufunc
+from headgate.kernels.part import njit
 
 
 @njit(error_model="numpy")
@@ -23,20 +22,20 @@ def bin_of(x, edges):
 
 
 @njit(error_model="numpy")
-def _add(histogram, edges, x):
-    j = bin_of(x, edges)
-    histogram[COUNT, j] += 1.0
-    histogram[SUM, j] += math.floor(x / edges[max(j, 1)] * UNITS + 0.5)
-
-
-@njit(error_model="numpy")
 def _add_result(arm, edges, x, success, threshold):
-    """Add one result of an arm that got x > 0."""
-    _add(arm[PLAYED], edges, x)
+    """Add one result of an arm that got x > 0; the threshold of a success may be NaN."""
+    j = bin_of(x, edges)
+    units = math.floor(x / edges[max(j, 1)] * UNITS + 0.5)
+    arm[PLAYED, COUNT, j] += 1.0
+    arm[PLAYED, SUM, j] += units
+    kind = FAILED
     if success:
-        _add(arm[SEEN], edges, threshold)
-    else:
-        _add(arm[FAILED], edges, x)
+        kind = REACHED
+        if not math.isnan(threshold):
+            kind, j = SEEN, bin_of(threshold, edges)
+            units = math.floor(threshold / edges[max(j, 1)] * UNITS + 0.5)
+    arm[kind, COUNT, j] += 1.0
+    arm[kind, SUM, j] += units
 
 
 @gufunc(
@@ -49,11 +48,12 @@ def _add_result(arm, edges, x, success, threshold):
 def record(bins, edges, most, x, success, threshold, counted, good):
     """Add one result to each arm, all rows of a batch in one line; an arm that got nothing tells nothing.
 
-    False, and nothing added, if an allocation is not within [0, most] or below its arm's threshold.
+    False, and nothing added, if an allocation is not within [0, most], below its arm's threshold, or 0 for a success.
     """
     good[0] = True
     for i in range(x.size):
-        if not 0.0 <= x[i] <= most or (success[i] and not 0.0 <= threshold[i] <= x[i]):
+        possible = not success[i] or math.isnan(threshold[i]) or 0.0 <= threshold[i] <= x[i]
+        if not (possible and 0.0 <= x[i] <= most and (x[i] > 0.0 or not success[i])):
             good[0] = False
             return
     for i in range(x.size):

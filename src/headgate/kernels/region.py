@@ -15,11 +15,11 @@ places that follow the likelihood's width (`kernels.search`), with a logistic an
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels.bins import BINS
-from headgate.kernels.cure import POINTS, SUMS, add_seen, gather
+from headgate.kernels.cure import N_FAILED, POINTS, REF, SUMS, WON, add_reached, add_seen, gather
 from headgate.kernels.curves import BASE, CAP, COLUMNS, LOC, A, B, cdf, fill_row
+from headgate.kernels.part import njit
 from headgate.kernels.search import ROOM, ask, end, highest, tell
 
 RATES = 25
@@ -36,7 +36,6 @@ _DEEP = 11.0  # nats below the top at which the integral is cut off
 _LOOKS = 8  # for the corner of a region, on a grid and then by halving
 _SPREAD = 0.55  # of the logistic prior of log rate: a standard deviation of 1, as that of Thompson
 _BETWEEN = 0.05  # nats by which a region is widened for what lies between its places
-_N_FAILED, _REF, _TOTAL = 0, 2, 3
 _TINY = 1e-300
 _AT, _WEIGHT = np.polynomial.legendre.leggauss(10)
 
@@ -49,11 +48,11 @@ WORK = 11
 @njit(error_model="numpy")
 def _part(points, sums, missing, p):
     """S log p + sum of n log(1 - p G), and its first two derivatives in p."""
-    successes = sums[_TOTAL]
+    successes = sums[WON]
     value, slope, bend = 0.0, 0.0, 0.0
     if successes > 0.0:
         value, slope, bend = successes * math.log(p), successes / p, -successes / (p * p)
-    for j in range(int(sums[_N_FAILED])):
+    for j in range(int(sums[N_FAILED])):
         n = points[0, 0, j]
         left = max((1.0 - p) + p * missing[j], _TINY)
         share = (1.0 - missing[j]) / left
@@ -66,12 +65,12 @@ def _part(points, sums, missing, p):
 @njit(error_model="numpy")
 def _best(points, sums, missing, start):
     """The p that maximises the part: Newton on p times its slope, which is concave and falls, so from the right."""
-    if sums[_TOTAL] == 0.0:
+    if sums[WON] == 0.0:
         return 0.0
     p, end_known = start, False
     for _ in range(60):
-        excess, fall = sums[_TOTAL], 0.0
-        for j in range(int(sums[_N_FAILED])):
+        excess, fall = sums[WON], 0.0
+        for j in range(int(sums[N_FAILED])):
             left = max((1.0 - p) + p * missing[j], _TINY)
             odds = (1.0 - missing[j]) / left
             excess -= points[0, 0, j] * p * odds
@@ -91,10 +90,11 @@ def _best(points, sums, missing, start):
 @njit(error_model="numpy")
 def _profile(row, table, integer, points, sums, log_rate, missing, work):
     """The largest log likelihood at a rate; 1 - G of the failures goes to `missing`, the rest to `work`."""
-    for j in range(int(sums[_N_FAILED])):
-        missing[j] = cdf(row, table, log_rate + sums[_REF] + points[0, 1, j])[1]
+    for j in range(int(sums[N_FAILED])):
+        missing[j] = cdf(row, table, log_rate + sums[REF] + points[0, 1, j])[1]
     work[_THETA] = log_rate
     work[_CONSTANT] = add_seen(row, table, integer, points, sums, work[_THETA:_OUT], work[_OUT:])
+    work[_CONSTANT] += add_reached(row, table, points, sums, work[_THETA:_OUT], work[_OUT:])
     work[_P] = _best(points, sums, missing, work[_P] if 0.0 < work[_P] < 1.0 else 0.5)
     work[_VALUE], slope, bend = _part(points, sums, missing, work[_P])
     work[_WIDTH] = 1.0 / math.sqrt(max(-bend, 0.0) + slope * slope + 1e-12)
@@ -134,7 +134,7 @@ def _ends(points, sums, missing, work, floor, place):
             break
     place[MOST] = max(min(high, 1.0), p)
     place[LEAST] = 0.0
-    if sums[_TOTAL] > 0.0:  # in log p, in which the part is concave too
+    if sums[WON] > 0.0:  # in log p, in which the part is concave too
         low = math.log(p) - min(width / p * roots, 5.0)
         for _ in range(60):
             at = math.exp(low)

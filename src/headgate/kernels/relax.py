@@ -7,25 +7,13 @@ At the price where the hulls' demand meets the budget that bound is the best one
 import math
 
 import numpy as np
-from numba import njit
 
 from headgate.kernels import hull as h
-from headgate.kernels.curves import (
-    AMOUNT,
-    BASE,
-    CAP,
-    COLUMNS,
-    KNOT,
-    LOC,
-    A,
-    fill_row,
-    knot_value,
-    log_slope,
-    table_cell,
-    table_ends,
-    value,
-)
-from headgate.kernels.hull import demand, fill_hull, fill_scaled, unit_chord
+from headgate.kernels.curves import BASE, CAP, COLUMNS, LOC, A, fill_row, knot_value, log_slope, value
+from headgate.kernels.demand import demand, prepare_demand
+from headgate.kernels.hull import fill_hull, fill_scaled, unit_chord
+from headgate.kernels.part import njit
+from headgate.kernels.table import AMOUNT, KNOT, table_cell, table_ends
 from headgate.laws.standard import TABLE_KNOTS, Base
 
 _TABLE = int(Base.TABLE)
@@ -43,7 +31,7 @@ def prepare(base, a, b, shift, cap, table, weight, rate, lower, upper, spare, ca
         fill_row(rows[i], base[i], a[i], b[i], math.log(rate[i]) + shift[i], cap[i], weight[i], cascade)
         high = min(min(upper[i], rows[i, CAP]), lower[i] + spare)
         if base[i] == _TABLE:
-            high = min(high, table_ends(rows[i], table)[1])
+            high = min(high, table_ends(table, a[i], rows[i, LOC])[1])
         high = max(high, lower[i])
         if lower[i] == 0.0 and cascade == 0.0 and base[i] != _TABLE and cap[i] == np.inf and weight[i] > 0.0:
             if last < 0 or base[i] != base[last] or a[i] != a[last] or b[i] != b[last]:
@@ -52,6 +40,7 @@ def prepare(base, a, b, shift, cap, table, weight, rate, lower, upper, spare, ca
             if fill_scaled(hulls[i], rows[i], table, high, touch, chord):
                 continue
         fill_hull(hulls[i], rows[i], table, lower[i], high)
+    prepare_demand(rows)
     return rows, hulls
 
 
@@ -66,15 +55,17 @@ def price_at(rows, table, lower, upper, spare, log_price, x):
 
 
 @njit(error_model="numpy")
-def hull_demand(row, table, hull, log_price, guess):
-    """What an arm gets at a price, left at the start of a chord exactly as steep; and d of it / d log price."""
-    if hull[h.CHORD] > log_price:
-        left, right, at_left, at_right = hull[h.TOUCH], hull[h.HIGH], hull[h.AT_TOUCH], hull[h.AT_HIGH]
-    elif hull[h.START] > hull[h.LOW]:
-        left, right, at_left, at_right = hull[h.LOW], hull[h.START], hull[h.AT_LOW], hull[h.CHORD]
+def hull_demand(rows, i, table, hulls, log_price, guess):
+    """What arm i gets at a price, left at the start of a chord exactly as steep; and d of it / d log price."""
+    if hulls[i, h.CHORD] > log_price:
+        left, right, at_left, at_right = h.TOUCH, h.HIGH, h.AT_TOUCH, h.AT_HIGH
+    elif hulls[i, h.START] > hulls[i, h.LOW]:
+        left, right, at_left, at_right = h.LOW, h.START, h.AT_LOW, h.CHORD
     else:
-        return hull[h.LOW], 0.0
-    return demand(row, table, left, right, at_left, at_right, log_price, guess)
+        return hulls[i, h.LOW], 0.0
+    return demand(
+        rows, i, table, hulls[i, left], hulls[i, right], hulls[i, at_left], hulls[i, at_right], log_price, guess
+    )
 
 
 @njit(error_model="numpy")
@@ -93,14 +84,13 @@ def _fill(hulls, budget, level, x, total):
 
 
 @njit(error_model="numpy")
-def _overlooked(row, table, hull, price, claim):
-    """How much more than `claim` f(x) - price x is at some knot of a tabulated curve, or at the ends of its interval.
+def overlooked(row, table, low, high, f_low, f_high, price, claim):
+    """How much more than `claim` f(x) - price x is at some knot of a tabulated curve, or at the ends of an interval.
 
     Nothing, if the hull is a hull: so a curve of an unexpected shape widens the gap, and makes no bound false.
     """
-    low, high = hull[h.LOW], hull[h.HIGH]
-    most = max(claim, hull[h.F_LOW] - price * low)
-    most = max(most, hull[h.F_HIGH] - price * high)
+    most = max(claim, f_low - price * low)
+    most = max(most, f_high - price * high)
     scale, knots, a = math.exp(-row[LOC]), table[int(row[A]), KNOT], int(row[A])
     first = table_cell(knots, row[LOC] + math.log(max(low, 1e-300)))[0]
     last = table_cell(knots, row[LOC] + math.log(max(high, 1e-300)))[0]
@@ -129,7 +119,8 @@ def settle(rows, table, hulls, budget, log_price, partial, x):
                 extra += max(chord - claim, 0.0)
                 claim = max(claim, chord)
             if rows[i, BASE] == _TABLE and hulls[i, h.HIGH] > hulls[i, h.LOW]:
-                extra += _overlooked(rows[i], table, hulls[i], price, claim)
+                low, high, f_low, f_high = hulls[i, h.LOW], hulls[i, h.HIGH], hulls[i, h.F_LOW], hulls[i, h.F_HIGH]
+                extra += overlooked(rows[i], table, low, high, f_low, f_high, price, claim)
             least += hulls[i, h.LOW]
             inside = min(x[i] - hulls[i, h.TOUCH], hulls[i, h.HIGH] - x[i])
             if inside > slack:
@@ -148,6 +139,24 @@ def settle(rows, table, hulls, budget, log_price, partial, x):
         else:
             break
     return max(bound, worth), worth
+
+
+@njit(error_model="numpy")
+def _jumps(hulls, left, right):
+    """How much demand falls with the log price where chords end: a histogram, its first edge and its bins' width."""
+    low, high, arms = np.inf, -np.inf, hulls.shape[0]
+    for i in range(arms):
+        if left < hulls[i, h.CHORD] < right:
+            low, high = min(low, hulls[i, h.CHORD]), max(high, hulls[i, h.CHORD])
+    density = np.zeros(64 if arms > 100 else 8)
+    size = (high - low) / density.size
+    if not 0.0 < size < np.inf:
+        return density, low, 0.0
+    for i in range(arms):
+        if left < hulls[i, h.CHORD] < right:
+            k = min(int((hulls[i, h.CHORD] - low) / size), density.size - 1)
+            density[k] += (hulls[i, h.TOUCH] - hulls[i, h.START]) / size
+    return density, low, size
 
 
 @njit(error_model="numpy")
@@ -175,15 +184,23 @@ def relax(rows, table, hulls, budget, start, x):
             worth += value(rows[i], table, x[i])
         return worth, worth, -np.inf, -1
     # Demand exceeds the budget at `left` and falls short of it at `right`; it jumps where chords begin. Look at the
-    # chord next to where it should meet the budget, by false position in logarithms, until none is left between. Then
-    # it is smooth: Newton on its logarithm, halving the bracket where that is slow. Where demand changes faster than
-    # the price has digits (arms almost linear, budgets almost 0), the answer lies between the demands on both sides of
-    # the root, which cost the same per unit.
+    # chord next to where it should meet the budget, by Newton's step and then by false position in logarithms, until
+    # none is left between. Then it is smooth: Newton on its logarithm, halving the bracket where that is slow. Where
+    # demand changes faster than the price has digits (arms almost linear, budgets almost 0), the answer lies between
+    # the demands on both sides of the root, which cost the same per unit.
     left, right = left - 1.0, right + 1.0
-    above, below, width, partial = everything, max(nothing, 1e-300), np.inf, -1
+    over_left, over_right = 0.0, 0.0  # log(demand / budget) at both ends, once it is known
+    above, width, partial, side = everything, np.inf, -1, 0
+    density, first, size = _jumps(hulls, left, right)
     log_price = start if left < start < right and start != 0.0 else min(max(mean / count, left), right)
+    if size > 0.0 and start == 0.0:  # where the chords that are steeper reach about as far as the budget
+        reached, k = nothing, density.size
+        while k > 0 and reached + density[k - 1] * size < 0.8 * budget:
+            k -= 1
+            reached += density[k] * size
+        log_price = first + k * size
     smooth, ends, steps = False, 0, 0
-    over = x
+    over, changes = x, np.empty(arms)
     while True:
         if not smooth:
             level, distance = np.inf, np.inf
@@ -200,8 +217,8 @@ def relax(rows, table, hulls, budget, start, x):
             log_price = left if ends == 1 else right
         total, sensitivity, room = 0.0, 0.0, 0.0
         for i in range(arms):
-            x[i], change = hull_demand(rows[i], table, hulls[i], log_price, x[i])
-            sensitivity += change
+            x[i], changes[i] = hull_demand(rows, i, table, hulls, log_price, x[i])
+            sensitivity += changes[i]
             total += x[i]
             if hulls[i, h.CHORD] == log_price:
                 room += hulls[i, h.TOUCH] - hulls[i, h.START]
@@ -220,25 +237,40 @@ def relax(rows, table, hulls, budget, start, x):
             break
         if smooth and abs(total - budget) <= 1e-14 * budget:
             break
+        if smooth and abs(total - budget) <= 1e-7 * min(budget, -sensitivity):  # the last of Newton's, to first order
+            step = (budget - total) / sensitivity
+            log_price += step
+            for i in range(arms):
+                excess, moved = x[i] - hulls[i, h.LOW], changes[i] * step
+                if excess + moved <= 1e-4 * excess:  # to first order, nothing is left
+                    x[i] = hulls[i, h.LOW]
+                else:
+                    x[i] = min(x[i] + moved, hulls[i, h.HIGH])
+            break
         if total > budget:
-            left, above = log_price, total
+            left, over_left = log_price, math.log(total / budget)
+            over_right *= 0.5 if side == 1 else 1.0  # an end that stays counts half: Illinois' rule
+            side = 1
         else:
-            right, below = log_price, max(total + room, 1e-300)
-        if not smooth:
-            share = math.log(above / budget) / max(math.log(above / below), 1e-300)
-            share = 0.5 if steps % 3 == 0 else min(max(share, 0.02), 0.98)
-            log_price = left + share * (right - left)
-            continue
-        following = right + 1.0
-        if sensitivity < 0.0 and total > 0.0:
-            following = log_price - math.log(total / budget) * total / sensitivity
+            right, over_right = log_price, math.log(max(total + room, 1e-300) / budget)
+            over_left *= 0.5 if side == -1 else 1.0
+            side = -1
         if steps % 4 == 0:
             slow = right - left > 0.25 * width
             width = right - left
-            following = right + 1.0 if slow else following
-        if not left < following < right:
+        else:
+            slow = False
+        following = right + 1.0
+        if not smooth and over_left > 0.0 > over_right:
+            following = left + over_left / (over_left - over_right) * (right - left)
+        elif total > 0.0:
+            if not smooth and size > 0.0:  # demand falls by itself, and where chords end
+                sensitivity -= density[min(max(int((log_price - first) / size), 0), density.size - 1)]
+            if sensitivity < 0.0:
+                following = log_price - math.log(total / budget) * total / sensitivity
+        if slow or not left < following < right:
             following = 0.5 * (left + right)
-        if not left < following < right or steps > 400 + 4 * arms:
+        if smooth and (not left < following < right or steps > 400 + 4 * arms):
             ends = 1
         log_price = following
     bound, worth = settle(rows, table, hulls, budget, log_price, partial, x)

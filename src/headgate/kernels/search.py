@@ -9,7 +9,8 @@ is nearly linear, and is what is interpolated.
 import math
 
 import numpy as np
-from numba import njit
+
+from headgate.kernels.part import njit
 
 GRID = 17
 """Places of the first look."""

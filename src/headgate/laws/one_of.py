@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn, final
+from typing import ClassVar, NoReturn, final
 
 from headgate.errors import ParameterError, UnsupportedError
 from headgate.laws.base import Law, Members, RateRange
+from headgate.laws.joined import Joined
 from headgate.laws.per_arm import PerArm
 from headgate.laws.shape import Floats
 from headgate.laws.standard import Standard
 
-AUTO = "auto"
-
 
 @final
 @dataclass(frozen=True)
-class OneOf(Law):
+class OneOf(Joined):
     """One of several laws, each arm's for itself; `law="auto"` stands for all that have a shape to learn.
+
+    `law="auto-whole"` stands for those that count in whole units.
 
     Only a learner that weighs laws (Thompson) takes it. Candidates agree on whether thresholds are whole numbers.
     """
 
     laws: tuple[Law, ...]
     name: ClassVar[str] = "one-of"
+    parts: ClassVar[str] = "candidates"
 
     def __post_init__(self) -> None:
         """Check that each is the law of any arm."""
-        object.__setattr__(self, "laws", tuple(self.laws))
+        candidates: object = self.laws  # whatever the caller gave
+        if not isinstance(candidates, Iterable):
+            raise ParameterError(f"candidates must be a list of laws, got {candidates!r}")
+        object.__setattr__(self, "laws", tuple(candidates))
         if not self.laws:
             raise ParameterError("there must be at least one candidate law")
         values: tuple[object, ...] = self.laws  # whatever the caller gave
@@ -39,28 +45,14 @@ class OneOf(Law):
         if len({law.integer for law in self.laws}) > 1:
             raise ParameterError(f"candidates must all count in whole units, or none, got {self.laws}")
 
+    def check_known(self) -> None:
+        """Raise UnsupportedError: which law it is is still to be learned."""
+        self._unknown()
+
     def _unknown(self) -> NoReturn:
         raise UnsupportedError(f"{self} does not know which law it is: let Thompson learn it")
 
-    def _log_sf(self, x: Floats, rate: Floats) -> Floats:
-        self._unknown()
-
-    def _log_pdf(self, x: Floats, rate: Floats) -> Floats:
-        self._unknown()
-
-    def _quantile(self, q: Floats, rate: Floats) -> Floats:
-        self._unknown()
-
-    def _truncated_mean(self, rate: Floats, upper: Floats) -> Floats:
-        self._unknown()
-
-    def _inflection(self, rate: Floats) -> Floats:
-        self._unknown()
-
-    def _boost(self, rate: Floats, boosted: Floats) -> Floats:
-        self._unknown()
-
-    def _rate_of_quantile(self, x: Floats, q: Floats) -> Floats:
+    def _each(self, method: str, *arguments: Floats | float) -> NoReturn:
         self._unknown()
 
     def _lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
@@ -79,7 +71,3 @@ class OneOf(Law):
     def members(self) -> Members:
         """Return the first candidate for all arms: the others agree with it on whole units."""
         return ((self.laws[0], slice(None)),)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the candidates as plain data."""
-        return {"name": self.name, "laws": [law.to_dict() for law in self.laws]}

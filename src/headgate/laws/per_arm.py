@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headgate.errors import ParameterError, ShapeError
 from headgate.laws.base import Law, Members, RateRange
-from headgate.laws.shape import Floats
+from headgate.laws.joined import Joined
+from headgate.laws.shape import AUTO, AUTO_WHOLE, Floats
 from headgate.laws.standard import Standard
 
 
 @final
 @dataclass(frozen=True)
-class PerArm(Law):
+class PerArm(Joined):
     """One law for each arm; made by giving a sequence of laws where a law is wanted."""
 
     laws: tuple[Law, ...]
     name: ClassVar[str] = "per-arm"
+    parts: ClassVar[str] = "one per arm"
 
     def __post_init__(self) -> None:
         """Check that each is the law of a single arm."""
@@ -46,11 +48,6 @@ class PerArm(Law):
         """Return the distinct laws with the arms that follow each, so that each is evaluated once."""
         return self._members
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the shape of an arm is still to be learned."""
-        return any(law.is_open for law, _ in self._members)
-
     def with_shape(self, value: ArrayLike) -> Law:
         """Return the laws with these shapes, (K,), in place of those they have or have yet to learn; NaN keeps one."""
         shapes = np.broadcast_to(np.asarray(value, dtype=np.float64), len(self.laws))
@@ -64,10 +61,6 @@ class PerArm(Law):
         """Return the law of one arm."""
         return self.laws[arm]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the laws as plain data."""
-        return {"name": self.name, "laws": [law.to_dict() for law in self.laws]}
-
     def _each(self, method: str, *arguments: Floats | float) -> Floats:
         """Call the method of each law on its arms; the arguments' last axis is arms, or they are scalars."""
         arms = len(self.laws)
@@ -80,30 +73,6 @@ class PerArm(Law):
         for law, who in self._members:
             result[..., who] = getattr(law, method)(*(v[..., who] for v in whole))
         return result
-
-    def _log_sf(self, x: Floats, rate: Floats) -> Floats:
-        return self._each("_log_sf", x, rate)
-
-    def _log_pdf(self, x: Floats, rate: Floats) -> Floats:
-        return self._each("_log_pdf", x, rate)
-
-    def _cdf(self, x: Floats, rate: Floats) -> Floats:
-        return self._each("_cdf", x, rate)
-
-    def _quantile(self, q: Floats, rate: Floats) -> Floats:
-        return self._each("_quantile", q, rate)
-
-    def _truncated_mean(self, rate: Floats, upper: Floats) -> Floats:
-        return self._each("_truncated_mean", rate, upper)
-
-    def _inflection(self, rate: Floats) -> Floats:
-        return self._each("_inflection", rate)
-
-    def _boost(self, rate: Floats, boosted: Floats) -> Floats:
-        return self._each("_boost", rate, boosted)
-
-    def _rate_of_quantile(self, x: Floats, q: Floats) -> Floats:
-        return self._each("_rate_of_quantile", x, q)
 
     def _lipschitz_rate(self, upper: float, rate_range: RateRange) -> Floats:
         return np.array([float(law.lipschitz_rate(upper, rate_range)) for law in self.laws])
@@ -120,10 +89,10 @@ def as_law(law: Law | Sequence[Law] | str) -> Law:
     if isinstance(law, Law):
         return law
     value: object = law  # whatever the caller gave
-    if value == "auto":
+    if value in (AUTO, AUTO_WHOLE):
         from headgate.laws import automatic  # noqa: PLC0415  # it asks the registry, which holds this class
 
-        return automatic()
+        return automatic(whole=value == AUTO_WHOLE)
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise ParameterError(f'law must be a law, a sequence of one per arm, or "auto", got {value!r}')
     return PerArm(tuple(value))

@@ -14,6 +14,8 @@ from headgate.errors import ParameterError
 Floats: TypeAlias = NDArray[np.float64]
 
 LEARN = "learn"
+AUTO, AUTO_WHOLE = "auto", "auto-whole"
+"""Words for every law with a shape to learn: of thresholds that are any numbers, or whole ones."""
 
 
 @dataclass(frozen=True, slots=True)

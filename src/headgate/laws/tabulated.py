@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _LOWEST = -1e4  # stands for log 0: far below any price, yet finite, so that interpolation stays finite
 _FIRST = 1025  # knots before the first refinement: 13 to an e-fold where the support is (0, infinity)
 _FINE = 2e-14  # a piece that misses F0 by less than this is not split
+_DIGITS = 4e-15  # how far u may be off
 _NARROWEST = 1e-12  # nor is one of this width
 _MOST_ERROR = 0.05  # a law of which the table knows less than this is refused
 _WOBBLE = 1e-7  # a log density may rise so much after its peak: rounding of the library that computes it
@@ -128,7 +129,8 @@ class _Curve:
     def _miss(self, u: Floats, F0: Floats, q: Floats, bend: Floats, pieces: NDArray[np.int64]) -> Floats:
         """How far the cubics of these pieces are from F0, and their density from the law's over the piece's width."""
         width, rise, climb = (np.diff(values)[pieces] for values in (u, F0, q))
-        left, right = (width * np.exp(q[pieces + side]) for side in (0, 1))
+        with np.errstate(over="ignore"):  # next to a pole, before `_bounded` knows a slope there
+            left, right = (width * np.exp(np.minimum(q[pieces + side], 700.0)) for side in (0, 1))
         turn, end = (width * bend[pieces + side] for side in (0, 1))
         worst = np.zeros(pieces.size)
         for t in (0.25, 0.5, 0.75):
@@ -169,6 +171,9 @@ def _tabulate(law: ScaleLaw) -> tuple[Floats, float, tuple[float, float, float]]
     survival = _log_survival(u, F0, q, slope)
     height, at = _maximum(lambda v: curve.q(v) - v, q - u, u)
     top, _ = _maximum(curve.q, q, u)
+    # u itself has a last digit too; at a pole, which only an end of the support has, the density does not bound that.
+    digits = float(np.max(curve.cdf(u + _DIGITS) - curve.cdf(u - _DIGITS)))
+    error = max(error, min(_DIGITS * (1.0 + float(np.exp(min(top, 700.0)))), _DIGITS + digits))
     # No higher than at the origin: the peak is there, and of infinite height if still rising towards it.
     falls = bool(curve.low <= -TABLE_REACH and q[0] - u[0] >= height - 1e-9)
     diverges = falls and bool(q[0] - u[0] > curve.q(u[:1] + 1.0)[0] - (u[0] + 1.0) + 1e-6)

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from headgate.errors import UnsupportedError
-from headgate.laws import Law
+from headgate.laws import Floats, Law
 from headgate.laws.learned import open_form
 from headgate.laws.standard import Base
 
@@ -35,3 +35,11 @@ def check_one_convex_stretch(law: Law) -> None:
                         raise UnsupportedError(
                             f"the hazard of {member} rises more than once, for a cascade it may do so once"
                         )
+
+
+def chance_bound(total: Floats, arms: int) -> Floats:
+    """1 - exp(-total), rounded up: what a bound on the sum of -log(1 - p_i G_i) says of the chance of one success.
+
+    Near 1 a chance has but the digits of 1, whatever the sum has, and a product of K failures loses some of them.
+    """
+    return np.minimum(-np.expm1(-total) * (1.0 + 2.3e-16 * (2.0 + arms)), 1.0)

@@ -9,8 +9,10 @@ import numpy as np
 from headgate import checks
 from headgate.errors import ParameterError, ShapeError, UnsupportedError
 from headgate.laws import Law, Points
-from headgate.oracle.allocation import REWARDS, Allocation
-from headgate.oracle.limits import Limits, check_batch, check_effort, within
+from headgate.oracle.allocation import REWARDS, Allocation, Reward
+from headgate.oracle.cascade import chance_bound
+from headgate.oracle.limits import check_batch, within
+from headgate.oracle.terms import Terms
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -25,7 +27,7 @@ def solve_curves(
     *,
     lower: ArrayLike = 0.0,
     upper: ArrayLike = np.inf,
-    reward: str = "sum",
+    reward: Reward = "sum",
     tol: float = 1e-9,
     max_nodes: int = 10_000,
 ) -> Allocation:
@@ -54,29 +56,26 @@ def solve_curves(
     ([2.0, 0.5], 1.3)
     """
     amounts, heights = check_points(x, y, reward)
-    check_effort(tol, max_nodes)
-    limits = Limits.of(budget, lower, upper, heights.shape[-2])
-    check_batch({"y": heights.shape[:-2]}, limits)
-    return maximise_points(amounts, heights, limits, reward, tol, max_nodes)
+    terms = Terms.of(heights.shape[-2], budget, lower=lower, upper=upper, reward=reward, tol=tol, max_nodes=max_nodes)
+    check_batch({"y": heights.shape[:-2]}, terms.limits)
+    return maximise_points(amounts, heights, terms)
 
 
-def maximise_points(
-    x: Floats, y: Floats, limits: Limits, reward: str = "sum", tol: float = 1e-9, max_nodes: int = 10_000
-) -> Allocation:
+def maximise_points(x: Floats, y: Floats, terms: Terms) -> Allocation:
     """`solve_curves` without validation."""
     from headgate.kernels.points import allocate_points  # noqa: PLC0415  # machine code loads on first use
 
-    cascade = float(reward == "cascade")
+    limits, cascade = terms.limits, terms.cascade
     with np.errstate(all="ignore"):  # the kernel counts on infinities, and handles them
         x, value, bound, price, nodes = allocate_points(
-            x, y, limits.lower, limits.upper, limits.budget, cascade, tol, max_nodes
+            x, y, limits.lower, limits.upper, limits.budget, float(cascade), terms.tol, max(terms.nodes, 1)
         )
     if cascade:
-        value, bound, price = -np.expm1(-value), -np.expm1(-bound), price * np.exp(-value)
-    return Allocation(within(x, limits), value, bound, price, nodes, limits.budget, reward)
+        value, bound, price = -np.expm1(-value), chance_bound(bound, x.shape[-1]), price * np.exp(-value)
+    return Allocation(within(x, limits), value, bound, price, nodes, limits.budget, terms.reward)
 
 
-def check_points(x: ArrayLike, y: ArrayLike, reward: str) -> tuple[Floats, Floats]:
+def check_points(x: ArrayLike, y: ArrayLike, reward: Reward) -> tuple[Floats, Floats]:
     """Check the points: amounts (K, n) that grow, heights (..., K, n) that do not fall."""
     checks.choice("reward", reward, REWARDS)
     amounts = checks.numbers("x", x)

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headgate import checks
-from headgate.errors import BudgetError
+from headgate.errors import BudgetError, ShapeError
 from headgate.laws import Floats, Law, as_law
 from headgate.oracle.allocation import Allocation
 from headgate.oracle.curves import points_of
 from headgate.oracle.limits import Limits
 
 _DIGITS = 1e-9  # of the budget that a target costs
+_ROUNDING = 1e-13  # of the worth and the cost of a few arms: what a law's own distribution function may be off by
 
 
 def solve_at_price(
@@ -29,10 +30,12 @@ def solve_at_price(
     """Give every arm what maximises w_i G_i(x) - price x, within its limits.
 
     The curve bends upwards before its inflection and downwards after: the maximum is at the lower limit, or where the
-    marginal has fallen to the price. By weak duality nothing that spends as little is worth more: `bound` is `value`.
+    marginal has fallen to the price. By weak duality nothing that spends as little is worth more: `bound` is `value`,
+    and what rounding may have lost.
     """
     law = as_law(law)
-    checks.numbers("price", price, BudgetError, open_least=True)
+    if checks.numbers("price", price, BudgetError, open_least=True).ndim > 0:
+        raise ShapeError(f"price must be one number, got {price!r}")
     shape = np.broadcast_shapes(weight.shape, rate.shape)
     limits = Limits.of(0.0, 0.0, upper, shape[-1])
     low = np.broadcast_to(checks.numbers("lower", lower, BudgetError), shape)
@@ -55,7 +58,8 @@ def solve_at_price(
     x = np.take_along_axis(choices, best, axis=0)[0]
     value = np.sum(np.take_along_axis(worth, best, axis=0)[0], axis=-1)
     spent = x.sum(axis=-1)
-    return Allocation(x, value, value, np.full(spent.shape, price), np.ones(spent.shape, np.int64), spent)
+    bound = value + _ROUNDING * (1.0 + 0.01 * shape[-1]) * (value + price * spent)
+    return Allocation(x, value, bound, np.full(spent.shape, price), np.ones(spent.shape, np.int64), spent)
 
 
 def _best_amount(law: Law, weight: Floats, rate: Floats, price: float, low: Floats, high: Floats) -> Floats:
@@ -88,7 +92,7 @@ def budget_for(solve: Callable[[float], Allocation], target: float, scale: float
             best = answer
         elif amount > 1e9 * max(scale, 1.0) or (answer.price == 0.0 and float(answer.value) <= most):
             raise BudgetError(
-                f"no budget buys an expected reward of {goal:g}: the most found is {float(answer.value):.9g}"
+                f"no budget buys an expected reward of {goal!r}: the most found is {float(answer.value)!r}"
             )
         else:
             low, amount, most = high, 2.0 * amount, float(answer.value)

@@ -1,7 +1,8 @@
-"""Budgets, the limits on arms and the effort of a search: validation, and sums that keep to them to the last digit."""
+"""Budgets and the limits on arms: validation, and sums that keep to them to the last digit."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
-from headgate.errors import BudgetError, ParameterError, ShapeError
+from headgate.errors import BudgetError, ShapeError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,14 +82,6 @@ def _per_arm(name: str, values: NDArray[np.float64], arms: int) -> NDArray[np.fl
     return values
 
 
-def check_effort(tol: object, max_nodes: object) -> None:
-    """Check when branch and bound is to stop."""
-    if not (isinstance(tol, float | int) and 0.0 <= tol < np.inf):
-        raise ParameterError(f"tol must be finite and >= 0, got {tol!r}")
-    if not (isinstance(max_nodes, int | np.integer) and max_nodes >= 1):
-        raise ParameterError(f"max_nodes must be a whole number and at least 1, got {max_nodes!r}")
-
-
 def check_batch(shapes: dict[str, tuple[int, ...]], limits: Limits) -> None:
     """Check that the leading axes of these arrays, and of the limits, broadcast."""
     budget, lower, upper = limits.budget.shape, limits.lower.shape[:-1], limits.upper.shape[:-1]
@@ -108,21 +101,37 @@ def within(x: NDArray[np.float64], limits: Limits, some: NDArray[np.bool_] | Non
     over = x.sum(axis=-1) > limits.budget
     if not np.any(over):
         return x
-    batch = np.shape(over)
-    rows = np.nonzero(over) if batch else ()
-    amounts, budget = x[rows], np.broadcast_to(limits.budget, batch)[rows]
-    least, most = (np.broadcast_to(limit, x.shape)[rows] for limit in (limits.lower, limits.upper))
-    able = (amounts > least) & (True if some is None else some)
-    inside = able & (amounts < most)  # rather than an arm that has all it may have
-    able = np.where(inside.any(axis=-1, keepdims=True), inside, able)
-    arm = np.argmax(np.where(able, amounts - least, -np.inf), axis=-1)[..., None]
-    floor = np.take_along_axis(least, arm, axis=-1)  # lower limits may exceed the budget by a digit themselves
+    if x.ndim == 1 and limits.free and some is None:
+        _trim(x, float(limits.budget))
+        return x
+    arms = x.shape[-1]
+    rows = np.flatnonzero(over)
+    amounts, budget = x.reshape(-1, arms)[rows], np.broadcast_to(limits.budget, over.shape).reshape(-1)[rows]
+    if limits.free and some is None:
+        arm, floor = np.argmax(amounts, axis=-1), np.zeros(rows.size)
+    else:
+        least, most = (
+            np.broadcast_to(limit, x.shape).reshape(-1, arms)[rows] for limit in (limits.lower, limits.upper)
+        )
+        able = (amounts > least) & (True if some is None else some)
+        inside = able & (amounts < most)  # rather than an arm that has all it may have
+        able = np.where(inside.any(axis=-1, keepdims=True), inside, able)
+        arm = np.argmax(np.where(able, amounts - least, -np.inf), axis=-1)
+        floor = least[np.arange(rows.size), arm]  # lower limits may exceed the budget by a digit themselves
+    place = np.arange(rows.size), arm
     for _ in range(64):
-        excess = np.asarray(amounts.sum(axis=-1) - budget)[..., None]
-        one = np.take_along_axis(amounts, arm, axis=-1)
-        less = np.maximum(np.minimum(one - excess, np.nextafter(one, 0.0)), floor)
-        if not np.any(excess > 0.0) or np.array_equal(less, one):
+        excess, one = amounts.sum(axis=-1) - budget, amounts[place]
+        less = np.where(excess > 0.0, np.maximum(np.minimum(one - excess, np.nextafter(one, 0.0)), floor), one)
+        if np.array_equal(less, one):
             break
-        np.put_along_axis(amounts, arm, np.where(excess > 0.0, less, one), axis=-1)
-    x[rows] = amounts
+        amounts[place] = less
+    x.reshape(-1, arms)[rows] = amounts
     return x
+
+
+def _trim(x: NDArray[np.float64], budget: float) -> None:
+    """The same for one allocation without limits, by the same steps in fewer of NumPy's calls."""
+    arm = int(x.argmax())
+    while (excess := float(x.sum()) - budget) > 0.0:
+        one = float(x[arm])
+        x[arm] = max(min(one - excess, math.nextafter(one, 0.0)), 0.0)

@@ -6,7 +6,8 @@ import json
 
 from headgate.errors import HeadgateError, InputError, UnregisteredError
 from headgate.policies.ask import Ask
-from headgate.policies.base import VERSION, Policy, Portions
+from headgate.policies.base import VERSION, Policy
+from headgate.policies.contextual import Contextual
 from headgate.policies.cucb import CUCB
 from headgate.policies.explore_then_commit import ExploreThenCommit
 from headgate.policies.greedy import Greedy
@@ -16,7 +17,9 @@ from headgate.policies.mara import MARA
 from headgate.policies.mg_ucb import MGUCB
 from headgate.policies.model import Curves, ModelPolicy
 from headgate.policies.oracle_policy import Oracle
+from headgate.policies.portfolio import Portfolio
 from headgate.policies.ra_ucb import RAUCB
+from headgate.policies.rule import Portions
 from headgate.policies.state import State
 from headgate.policies.thompson import Thompson
 from headgate.policies.uniform import Uniform
@@ -24,7 +27,7 @@ from headgate.registry import Registry
 
 #: Every policy by its name in files, on the command line and over HTTP.
 POLICIES: Registry[Policy] = Registry("policy", "headgate.policies", Policy, (
-    Thompson, LRUCB, RAUCB, MGUCB, Greedy, ExploreThenCommit, CUCB, MARA, Uniform, Oracle,
+    Thompson, Contextual, LRUCB, RAUCB, MGUCB, Greedy, ExploreThenCommit, CUCB, MARA, Portfolio, Uniform, Oracle,
 ))  # fmt: skip
 
 
@@ -49,6 +52,7 @@ def load_policy(text: str) -> Policy:
 
 
 __all__ = [
-    "CUCB", "LRUCB", "MARA", "MGUCB", "POLICIES", "RAUCB", "Ask", "Curves", "ExploreThenCommit", "Greedy", "Guarded",
-    "ModelPolicy", "Oracle", "Policy", "Portions", "State", "Thompson", "Uniform", "load_policy",
+    "CUCB", "LRUCB", "MARA", "MGUCB", "POLICIES", "RAUCB", "Ask", "Contextual", "Curves", "ExploreThenCommit", "Greedy",
+    "Guarded", "ModelPolicy", "Oracle", "Policy", "Portfolio", "Portions", "State", "Thompson", "Uniform",
+    "load_policy",
 ]  # fmt: skip

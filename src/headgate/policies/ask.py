@@ -26,6 +26,8 @@ class Ask:
     """What a success of each arm is worth, (K,) or (batch, K); None: 1."""
     round: int | None = None
     """The round's number, where several learners take turns; None: the next."""
+    features: Floats | None = None
+    """What is known of each arm before deciding, (batch, K, d), for a policy that takes features."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,262 +1,46 @@
-"""What a policy is: frozen configuration, two verbs that change a state, and the object people hold."""
+"""What a policy is: a rule, and the object people hold, which keeps a state and acts on it."""
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from numpy.typing import ArrayLike
 
-from headgate import checks
-from headgate.errors import FeedbackError, ParameterError, ShapeError, UnsupportedError
+from headgate.errors import AllocationError, BudgetError, FeedbackError, ShapeError, UnsupportedError
 from headgate.estimators import Estimate, likelihood
 from headgate.evidence import Evidence
 from headgate.feedback import Feedback
-from headgate.laws import Floats, Law, as_law, from_dict
-from headgate.oracle import REWARDS, Limits
-from headgate.policies.ask import Ask, Terms
-from headgate.policies.configuration import Configuration
-from headgate.policies.state import State, parsed, plain
+from headgate.laws import Floats, from_dict
+from headgate.live import LiveRound, Step
+from headgate.live.progress import step_of
+from headgate.live.terms import check_way, checked_budget
+from headgate.names import Amounts, ByArm, amounts_of, by_name, flags_by_name
+from headgate.oracle.plan import Plan
+from headgate.policies.rule import Rule
+from headgate.policies.state import parsed, plain
 from headgate.policies.version1 import upgraded
 
 VERSION = 2
-S = TypeVar("S", bound=State)
-Portions: TypeAlias = tuple[NDArray[np.int64], Floats]
-"""Which arm gets how much, one portion after the other."""
 
 
-class Policy(Configuration, ABC, kw_only=False):
+class Policy(Rule):
     """Allocates and learns.
 
-    The fields are the configuration, and never change. What has been learned is a `State`. Two verbs take one and
-    return the next: `decide` begins a round and says what each arm gets, `absorb` learns what came of it. Both depend
-    on their arguments alone, randomness included: it is a function of seed and round. The object keeps a state of its
-    own, on which `allocate`, `observe`, `pour` and `to_json` act.
+    The fields are the configuration, and never change; what has been learned is the `state`. Every method here is
+    written in terms of the verbs of `Rule`, which take a state and return the next: `allocate` decides, `observe`
+    absorbs.
 
     Leading axes are a batch: seeds of shape (R,) make R independent learners that step together, each equal to a single
     one with its seed.
 
     A policy of your own has a `name` and writes `split`; what it remembers beside evidence is a subclass of `State`
     that `start` makes and `absorb` fills.
-
-    Parameters
-    ----------
-    law : Law, a sequence of one per arm, or "auto"
-        The law of the thresholds. It says which arms count in whole units; policies that believe in no curves use it
-        for `estimate` alone. "auto", for policies that learn the law too, is every law with a shape to learn.
-    arms : int
-        The number of arms K, at least 1.
-    max_budget : float
-        The largest budget of any round, > 0, in the unit that allocations and thresholds have.
-    seed : int or array of int, default 0
-        Whole numbers >= 0. An array is a batch of independent learners of its shape.
-    discount : float in (0, 1], default 1
-        What evidence is multiplied by each round, for worlds that drift; 1 forgets nothing.
-    reward : "sum" or "cascade", default "sum"
-        What a round is worth: its number of successes, or 1 if there is at least one.
-    value : float or array (K,) or (batch, K), default 1
-        What a success of each arm is worth, >= 0. A cascade knows no values.
-    lower, upper : float or array (K,) or (batch, K), default 0 and infinity
-        The least and the most that each arm gets, in units of the budget.
     """
-
-    name: ClassVar[str]
-    #: Feedback changes evidence alone, by adding to it: it may come in any order, through any number of learners.
-    additive: ClassVar[bool] = False
-
-    law: Law | Sequence[Law] | Literal["auto"]
-    arms: int
-    max_budget: float
-    _: KW_ONLY
-    seed: ArrayLike = 0
-    discount: float = 1.0
-    reward: Literal["sum", "cascade"] = "sum"
-    value: ArrayLike = 1.0
-    lower: ArrayLike = 0.0
-    upper: ArrayLike = np.inf
-
-    def __post_init__(self) -> None:
-        """Check the configuration; a subclass that has more to check extends this."""
-        empty = Evidence.empty(checks.whole("arms", self.arms), self.max_budget, self.batch)
-        if self.laws.arm_axis() not in {(), (empty.arms,)}:
-            raise ShapeError(f"{self.laws} does not fit {empty.arms} arms")
-        checks.choice("reward", self.reward, REWARDS)
-        discount = float(checks.numbers("discount", self.discount, most=1.0, open_least=True))
-        vars(self).update(law=self.laws, arms=empty.arms, max_budget=empty.max_budget, discount=discount)
-        vars(self).update(_worth=self._worth, _limits=self._limits)  # raise here, if they do
-
-    # -- what follows from the configuration ---------------------------------------------------------------------------
-
-    @cached_property
-    def batch(self) -> tuple[int, ...]:
-        """The shape of the batch; () for a single learner."""
-        return self._seeds.shape
-
-    @cached_property
-    def laws(self) -> Law:
-        """`law` as one object for all arms, also where it was given arm by arm."""
-        return as_law(self.law)
-
-    @cached_property
-    def whole(self) -> NDArray[np.bool_]:
-        """Which arms count in whole units: (K,)."""
-        return self.laws.whole_arms(self.arms)
-
-    @cached_property
-    def _any_whole(self) -> bool:
-        return bool(self.whole.any())
-
-    @cached_property
-    def _seeds(self) -> NDArray[np.int64]:
-        seeds = np.asarray(self.seed)
-        if seeds.dtype.kind not in "iu" or np.any(seeds < 0) or np.any(seeds > np.iinfo(np.int64).max):
-            raise ParameterError(f"seed must be a whole number >= 0 and < 2^63, or an array of them, got {self.seed!r}")
-        return seeds.astype(np.int64)
-
-    @cached_property
-    def _keys(self) -> NDArray[np.uint64]:
-        """Each learner's seed, spread over two keys of 64 bits: (2, batch)."""
-        keys = [np.random.SeedSequence(int(s)).generate_state(2, np.uint64) for s in self._seeds.ravel()]
-        return np.array(keys, dtype=np.uint64).T.reshape(2, *self.batch)
-
-    @cached_property
-    def _terms(self) -> Terms:
-        return Terms(self.batch, self.whole, self.max_budget, self.reward == "cascade")
-
-    @cached_property
-    def _worth(self) -> Floats | None:
-        return self._terms.value(self.value)
-
-    @cached_property
-    def _limits(self) -> Limits:
-        none = Limits.of(self.max_budget, 0.0, np.inf, self.arms)
-        return self._terms.limits(none, self.max_budget, self.lower, self.upper)
-
-    @cached_property
-    def _simple(self) -> bool:
-        """A single learner without whole units, whose budgets need no look at their shape: the usual case."""
-        return not (self.batch or self._any_whole)
-
-    @cached_property
-    def _least(self) -> float:
-        """What the lower limits need."""
-        return float(np.max(np.sum(self._limits.lower, axis=-1)))
-
-    # -- the verbs -----------------------------------------------------------------------------------------------------
-
-    def start(self, evidence: Evidence | None = None) -> State:
-        """Return the state before the first round; `evidence` from elsewhere is shared, not copied."""
-        return State(self.evidence_or_none(evidence), 0)
-
-    def ask(
-        self,
-        budget: ArrayLike,
-        *,
-        value: ArrayLike | None = None,
-        eligible: ArrayLike | None = None,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-        round: int | None = None,  # noqa: A002  # its name in a state too
-    ) -> Ask:
-        """Check what a round wants; see `allocate`. `round` is its number, where several learners take turns."""
-        own = self._limits
-        if not (eligible is None and lower is None and upper is None):
-            limits = self._terms.limits(own, budget, lower, upper, eligible)
-        elif self._simple and type(budget) is float and self._least <= budget <= self.max_budget:
-            limits = Limits(np.asarray(budget), own.lower, own.upper, own.free)
-        else:
-            limits = self._terms.within(own, budget)
-        return Ask(limits, self._worth if value is None else self._terms.value(value), round)
-
-    def decide(self, state: S, ask: Ask) -> tuple[Floats, S]:
-        """Begin a round: return what each arm gets, (..., K), the sum <= budget, and the state after it."""
-        if ask.round is not None:
-            state.round = ask.round
-        with np.errstate(all="ignore"):  # infinity times 0 inside a kernel is no news to the caller
-            x = self.split(state, ask)
-        x = self.within_budget(x, ask)
-        self._end_decision(state)
-        return x, state
-
-    def absorb(self, state: S, x: ArrayLike, feedback: Feedback) -> S:
-        """Learn what came of an allocation, late or at once, whole or in parts: return the state after it.
-
-        The usual way adds to evidence and does nothing else. A policy that remembers more extends this, evidence
-        first: that refuses what cannot be, before anything has changed.
-        """
-        state.evidence.record(self.played(x, feedback) if self._any_whole else x, feedback)
-        return state
-
-    # -- what a policy writes ------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def split(self, state: Any, ask: Ask) -> Floats:
-        """Split the budget of `ask`, which has been checked: (..., K), within its limits.
-
-        Fields of `state` that the policy has added may be changed here; evidence and round may not.
-        """
-
-    def fade(self, state: Any, factor: float) -> None:
-        """Let what was learned count `factor` times as much; a policy that counts beside evidence extends this."""
-        state.evidence.discount(factor)
-
-    def decide_pour(
-        self, state: Any, ask: Ask, step: float | None = None, resolution: float | None = None
-    ) -> tuple[Portions, Any]:
-        """Begin a round whose budget nobody knows yet; only policies that believe in curves can."""
-        del state, ask, step, resolution
-        raise UnsupportedError(f"{type(self).__name__} cannot pour: it has no curves to follow")
-
-    # -- for those who write one ---------------------------------------------------------------------------------------
-
-    def normals(self, state: State, count: int) -> Floats:
-        """Draw `count` numbers ~ N(0, 1) for each learner, (..., count): a function of seed and round.
-
-        No number comes in two rounds, if every round asks for the same count and once.
-        """
-        return self._noise(0, state, count)
-
-    def uniforms(self, state: State, count: int) -> Floats:
-        """Draw `count` numbers ~ U(0, 1) for each learner, (..., count), as `normals` and independent of them."""
-        return np.asarray(special.ndtr(self._noise(1, state, count)))
-
-    def _noise(self, stream: int, state: State, count: int) -> Floats:
-        from headgate.kernels.noise import normals  # noqa: PLC0415  # machine code loads on first use
-
-        return np.asarray(normals(self._keys[stream], np.uint64(count * state.round), np.empty(count)))
-
-    def played(self, x: ArrayLike, feedback: Feedback) -> Floats:
-        """Return a checked allocation as the arms saw it: the whole units of it, for arms that count in those."""
-        if not isinstance(feedback, Feedback):
-            raise FeedbackError(f"feedback must be a headgate.Feedback, got {feedback!r}")
-        amount = feedback.check(x)
-        if amount.shape != (*self.batch, self.arms):
-            raise ShapeError(f"an allocation must be of shape {(*self.batch, self.arms)}, got {amount.shape}")
-        return np.where(self.whole, np.floor(amount), amount) if self._any_whole else amount
-
-    def within_budget(self, x: Floats, ask: Ask) -> Floats:
-        """Return an allocation without what rounding has put above the budget: a few units in the last place."""
-        over = x.sum(axis=-1) > ask.limits.budget
-        if np.any(over):
-            x = np.where(over[..., None] & ~self.whole, np.maximum(x * (1.0 - 1e-15), ask.limits.lower), x)
-        return x
-
-    def evidence_or_none(self, evidence: Evidence | None) -> Evidence:
-        """Return `evidence`, or that of nothing."""
-        return Evidence.empty(self.arms, self.max_budget, self.batch) if evidence is None else evidence
-
-    def _end_decision(self, state: State) -> None:
-        if self.discount < 1.0:
-            self.fade(state, self.discount)
-        state.round += 1
-
-    # -- the object people hold ----------------------------------------------------------------------------------------
 
     @cached_property
     def state(self) -> Any:
@@ -267,7 +51,7 @@ class Policy(Configuration, ABC, kw_only=False):
     def evidence(self) -> Evidence:
         """What has been seen of each arm."""
         evidence: Evidence = self.state.evidence
-        return evidence
+        return evidence if self.names is None else evidence.of_names(self.names)
 
     @property
     def round(self) -> int:
@@ -278,10 +62,11 @@ class Policy(Configuration, ABC, kw_only=False):
         self,
         budget: ArrayLike,
         *,
-        value: ArrayLike | None = None,
-        eligible: ArrayLike | None = None,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
+        value: ByArm | None = None,
+        eligible: ByArm | None = None,
+        lower: ByArm | None = None,
+        upper: ByArm | None = None,
+        features: Any = None,
     ) -> Floats:
         """Split a budget, and begin a new round: return what each arm gets, (..., K), the sum <= budget.
 
@@ -290,40 +75,176 @@ class Policy(Configuration, ABC, kw_only=False):
         budget
             One number or one per batch row, within [0, max_budget].
         value
-            What a success of each arm is worth in this round, instead of the policy's own: (K,) or (batch, K).
+            What a success of each arm is worth in this round, instead of the policy's own: (K,), (batch, K), by name.
         eligible
-            False for arms that cannot be served in this round: they get 0, whatever the policy's own lower limit.
+            False for arms that cannot be served in this round: they get 0, whatever the policy's own lower limit. Or
+            the names of those that can.
         lower, upper
-            The least and most of each arm in this round, where that is narrower than the policy's own limits.
+            The least and most of each arm in this round, where that is narrower than the policy's own limits; by name
+            too.
+        features
+            What is known of the round or of each arm before deciding; for `headgate.Contextual` alone.
         """
-        ask = self.ask(budget, value=value, eligible=eligible, lower=lower, upper=upper)
+        if value is eligible is lower is upper is None:
+            ask = self.ask(budget, features=features)
+        else:
+            ask = self.ask(budget, features=features, **self._by_name(value, eligible, lower, upper))
         x, state = self.decide(self.state, ask)
         vars(self)["state"] = state
-        return x
+        return x if self.names is None else Amounts.of(x, self.names)
 
-    def observe(self, x: ArrayLike, feedback: Feedback) -> None:
+    def _by_name(self, value: Any, eligible: Any, lower: Any, upper: Any) -> dict[str, Any]:
+        """Return what a round was asked for: by name, then in the order of the arms; all else as it is."""
+        names = self.names
+        return {
+            "value": by_name(value, names, 1.0),
+            "eligible": flags_by_name(eligible, names),
+            "lower": by_name(lower, names, 0.0, BudgetError),
+            "upper": by_name(upper, names, np.inf, BudgetError),
+        }
+
+    def live(
+        self,
+        budget: ArrayLike | None = None,
+        *,
+        value: ByArm | None = None,
+        eligible: ByArm | None = None,
+        lower: ByArm | None = None,
+        upper: ByArm | None = None,
+        features: Any = None,
+        switching: bool = True,
+        lookahead: bool = False,
+    ) -> LiveRound:
+        """Begin a round that is handed out step by step: what a success leaves over goes to the others.
+
+        Serve what `next` says, `report` what came of it, until there is no next step; then `observe` the round.
+
+        Parameters
+        ----------
+        budget
+            One number within [0, max_budget]; None if nobody knows it, and you `stop` the round when it is gone;
+            several numbers, what it has been: then it is taken to be one of these.
+        value, eligible, lower, upper, features
+            As in `allocate`.
+        switching, lookahead
+            See `headgate.LiveRound`.
+        """
+        if self.batch:
+            raise UnsupportedError(f"only a single learner plays live, this is a batch of shape {self.batch}")
+        amounts = None if budget is None else checked_budget(budget)
+        most = self.max_budget if amounts is None else float(amounts.max())
+        ask = self.ask(most, features=features, **self._by_name(value, eligible, lower, upper))
+        check_way(amounts, ask.limits, self.reward, switching, lookahead)
+        curves, state = self.begin_live(self.state, ask)
+        vars(self)["state"] = state
+        whole = np.ascontiguousarray(np.broadcast_to(self.whole, ask.limits.lower.shape[-1:]))
+        return LiveRound.trusted(
+            curves, amounts, 1.0 if ask.value is None else ask.value, ask.limits, whole, reward=self.reward,
+            switching=switching, lookahead=lookahead, names=self.names,
+        )  # fmt: skip
+
+    def observe(
+        self,
+        x: ByArm | LiveRound,
+        feedback: Feedback | Mapping[str, float | bool | None] | None = None,
+        *,
+        features: Any = None,
+    ) -> None:
         """Learn what came of an allocation: at once or late, whole or in parts, in any order.
 
-        `x` is what was really given. An arm whose result has not arrived is marked as not reported, and observed later
-        in a call of its own.
-        """
-        vars(self)["state"] = self.absorb(self.state, x, feedback)
+        `x` is what was really given, or a live round that is over, which has its feedback. An arm whose result has not
+        arrived is marked as not reported, and observed later in a call of its own. `features` are those that the round
+        was decided with, for a policy that takes them. Where arms have names, both may be given by them: of each arm
+        that has reported the threshold of its success, True if that is not known, None for a failure.
 
-    def pour(self, step: float | None = None, *, resolution: float | None = None) -> Iterator[tuple[int, float]]:
+        >>> from headgate import Thompson, Weibull
+        >>> policy = Thompson(Weibull(1.6), arms=["q1", "q2"], max_budget=30.0)
+        >>> policy.observe({"q1": 8.0, "q2": 12.0}, {"q1": 3.2, "q2": None})
+        >>> policy.evidence.successes
+        array([1., 0.])
+        """
+        if isinstance(x, LiveRound):
+            if feedback is not None or not x.done:
+                raise FeedbackError(
+                    "a live round has its feedback when it is over: play it until next() is None, or stop() it, and "
+                    "observe(live)"
+                )
+            feedback, x = x.feedback, x.x
+        if type(feedback) is not Feedback and isinstance(feedback, Mapping):
+            feedback = Feedback.by_name(feedback, self.names)
+        if type(x) is not np.ndarray and type(x) is not Amounts:
+            x = amounts_of(x, self.names, AllocationError)
+        given = () if features is None else (features,)
+        vars(self)["state"] = self.absorb(self.state, x, feedback, *given)  # type: ignore[arg-type]  # checked there
+
+    def warm_start(self, evidence: Evidence) -> None:
+        """Begin again with what was seen elsewhere, such as the evidence of a log: a copy of it, and round 0.
+
+        It must be of the policy's arms and at its max_budget. Where both have names arms are found by them; else they
+        are in the policy's order. A policy that remembers more than evidence (`additive` is False) cannot begin so.
+        """
+        if not self.additive:
+            raise UnsupportedError(f"{self.name} remembers more than evidence: it cannot begin with that of a log")
+        fresh = self.start()
+        if self.names is not None and evidence.names is not None:
+            evidence = evidence.of_names(self.names)
+        given, wanted = ((e.max_budget, e.bins.shape[:-3]) for e in (evidence, fresh.evidence))
+        if given != wanted:
+            raise ShapeError(
+                f"evidence must be at max_budget {wanted[0]:g} and of arms {wanted[1]}, got {given[0]:g} and {given[1]}"
+            )
+        own = evidence.copy()
+        vars(self)["state"] = self.start(Evidence(own.max_budget, own.bins, own.edges))
+
+    def pour(
+        self, step: float | None = None, *, resolution: float | None = None, features: Any = None
+    ) -> Iterator[Step]:
         """Begin a round whose budget nobody knows yet: yield (arm, amount) until `max_budget`, or until you stop.
+
+        Each is a `Step`, whose `name` is the arm's if it has one.
 
         Then `observe` what each arm got in all. See `ModelPolicy.decide_pour` for `step` and `resolution`.
         """
-        (arms, amounts), state = self.decide_pour(self.state, self.ask(self.max_budget), step, resolution)
+        (arms, amounts), state = self.decide_pour(
+            self.state, self.ask(self.max_budget, features=features), step, resolution
+        )
         vars(self)["state"] = state
-        return iter(list(zip(arms.tolist(), amounts.tolist(), strict=True)))
+        return iter([step_of(*pair, self.names) for pair in zip(arms.tolist(), amounts.tolist(), strict=True)])
+
+    def plan(
+        self,
+        *,
+        value: ByArm | None = None,
+        eligible: ByArm | None = None,
+        upper: ByArm | None = None,
+        features: Any = None,
+    ) -> Plan:
+        """Begin a round whose budget nobody knows, in which no arm is taken up again: return order and amounts.
+
+        The plan is the best for what is believed of the arms and of the budget, whose law is learned from
+        `observe_budget`; its value and bound hold under that belief. Then `observe(plan.given(budget), feedback)` and
+        `observe_budget(budget)`. `value`, `eligible`, `upper` and `features` are those of `allocate`.
+        """
+        ask = self.ask(self.max_budget, features=features, **self._by_name(value, eligible, None, upper))
+        plan, state = self.decide_plan(self.state, ask)
+        vars(self)["state"] = state
+        return plan.labelled(self.names)
+
+    def observe_budget(self, amount: float, *, censored: bool = False) -> None:
+        """Learn how long a budget lasted, for `plan`: a number within [0, max_budget].
+
+        `censored`: the round ended before the budget did, after `amount`, so nobody knows how long it would have
+        lasted.
+        """
+        vars(self)["state"] = self.absorb_budget(self.state, amount, censored)
 
     def estimate(
         self, level: float = 0.9, interval: Literal["fisher", "likelihood-ratio"] = "likelihood-ratio"
     ) -> Estimate:
         """Return what has been learned of each arm, with intervals; see `headgate.estimators.likelihood`."""
         with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-            return likelihood(self.laws, self.evidence, level=level, interval=interval)
+            found = likelihood(self.laws, self.state.evidence, level=level, interval=interval)
+        return found if self.names is None else replace(found, names=self.names)
 
     def to_json(self) -> str:
         """Write configuration and state; `headgate.load_policy` continues from it exactly."""

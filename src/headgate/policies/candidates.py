@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from headgate.kernels.columns import CANDIDATE, CAP, MAP, MEDIAN, POWER_A, POWER_ROW, WHOLE
+from headgate.kernels.columns import (
+    CANDIDATE,
+    CAP,
+    COORDINATE,
+    LOG_MEDIAN,
+    MAP,
+    MEDIAN,
+    POWER_A,
+    POWER_B,
+    POWER_ROW,
+    POWER_SHIFT,
+    SHIFT,
+    SPAN,
+    WHOLE,
+    A,
+    B,
+)  # fmt: skip
 from headgate.laws import Floats, Law
 from headgate.laws.learned import OpenForm, open_form
 from headgate.laws.standard import Base, Standard
@@ -39,6 +56,44 @@ class Candidates:
     def known(self) -> bool:
         """Whether there is one law and its shape is known."""
         return len(self.columns) == 1 and bool(np.all(self.columns[0, :, MAP] < 0.0))
+
+    def repeated(self, arms: int) -> Candidates:
+        """Return the laws of the first arm for so many arms."""
+        columns = np.broadcast_to(self.columns[:, :1], (len(self.columns), arms, CANDIDATE))
+        return replace(self, columns=columns, base=np.broadcast_to(self.base[:, :1], columns.shape[:2]))
+
+    def rates(self, log_median: Floats) -> Floats:
+        """Return the rates at these log medians, (..., K), where there is one law whose shape is known."""
+        return np.asarray(np.exp(self.columns[0, :, MEDIAN] - log_median))
+
+    def at(self, law: NDArray[np.int64], log_median: Floats, s: Floats) -> tuple[Standard, Floats]:
+        """Return form and rate of curves with this log median and spread s, each (..., K); a known shape fixes s."""
+        row = self.columns[law, np.arange(self.base.shape[1])]
+        coordinate, median = self._mapped(row, s)
+        a = row[..., A] * np.exp(row[..., POWER_A] * coordinate) + row[..., POWER_ROW] * coordinate
+        b = row[..., B] * np.exp(row[..., POWER_B] * coordinate)
+        return self.drawn(law, a, b, row[..., SHIFT] + row[..., POWER_SHIFT] * coordinate), np.exp(median - log_median)
+
+    def coordinate(self, law: NDArray[np.int64], s: Floats) -> Floats:
+        """Return the shape's coordinate (`headgate.laws.learned`) of curves with spread s, each (..., K)."""
+        return self._mapped(self.columns[law, np.arange(self.base.shape[1])], s)[0]
+
+    def _mapped(self, row: Floats, s: Floats) -> tuple[Floats, Floats]:
+        """The shape's coordinate and the log median at rate 1, by the maps."""
+        maps = self.maps[np.maximum(row[..., MAP], 0.0).astype(np.int64)]
+        last = maps.shape[-1] - 1
+        with np.errstate(all="ignore"):  # where there is no map the step is 0
+            place = np.nan_to_num((s - maps[..., SPAN, 0]) / maps[..., SPAN, 1], posinf=0.0)
+        place = np.clip(place, 0.0, last)
+        cell = np.minimum(place.astype(np.int64), last - 1)[..., None]
+        share = place - cell[..., 0]
+        coordinate, median = (
+            (1.0 - share) * np.take_along_axis(maps[..., c, :], cell, axis=-1)[..., 0]
+            + share * np.take_along_axis(maps[..., c, :], cell + 1, axis=-1)[..., 0]
+            for c in (COORDINATE, LOG_MEDIAN)
+        )
+        known = row[..., MAP] < 0.0
+        return np.where(known, 0.0, coordinate), np.where(known, row[..., MEDIAN], median)
 
     def drawn(self, law: NDArray[np.int64], a: Floats, b: Floats, shift: Floats) -> Standard:
         """Return the standard form of a draw, each (..., K); of a table the nearest row, whose curve is the law's."""
@@ -102,13 +157,19 @@ def _log_quantile(form: Standard, q: float) -> Floats:
             np.nan,
         )
     u = np.array(np.broadcast_to(u, np.broadcast_shapes(u.shape, np.shape(form.shift))))
-    for i in zip(*np.nonzero(np.broadcast_to(form.base, u.shape) == Base.TABLE), strict=True):
-        row, share = divmod(float(np.broadcast_to(form.a, u.shape)[i]), 1.0)
-        # A fraction is the mixture of two rows, each with F0 (1) at knots u (0) of its own.
-        first, last = form.table[int(row)], form.table[min(int(row) + 1, len(form.table) - 1)]
+    place = np.broadcast_to(form.a, u.shape)
+
+    @cache
+    def rows(row: int) -> tuple[Floats, Floats, Floats]:
+        """All knots u of a row and of the next, and F0 of both there."""
+        first, last = form.table[row], form.table[min(row + 1, len(form.table) - 1)]
         knots = np.union1d(first[0], last[0])
-        mixture = (1.0 - share) * np.interp(knots, first[0], first[1]) + share * np.interp(knots, last[0], last[1])
-        u[i] = np.interp(q, mixture, knots)
+        return knots, np.interp(knots, first[0], first[1]), np.interp(knots, last[0], last[1])
+
+    for i in zip(*np.nonzero(np.broadcast_to(form.base, u.shape) == Base.TABLE), strict=True):
+        row, share = divmod(float(place[i]), 1.0)
+        knots, first, last = rows(int(row))
+        u[i] = np.interp(q, (1.0 - share) * first + share * last, knots)  # a fraction is the mixture of two rows
     return np.asarray(u - form.shift)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate import checks
-from headgate.errors import ParameterError
+from headgate.errors import ParameterError, UnsupportedError
 from headgate.evidence import Evidence
-from headgate.laws import Floats, Law
+from headgate.laws import Floats, Law, OneOf
 from headgate.laws.learned import OpenForm, open_form
 from headgate.oracle import standard_form
 
@@ -56,6 +56,11 @@ class Confidence:
 
     def __post_init__(self) -> None:
         """Check."""
+        if isinstance(self.law, OneOf):
+            raise UnsupportedError(
+                "a confidence set is that of one law, of whose likelihood its martingale is made; of some candidates "
+                f"none is known to be right: name one, its shape may be learned (Weibull('learn')), got {self.law}"
+            )
         delta = checks.numbers("delta", self.delta, open_least=True)
         if delta.ndim or not delta < 1.0:
             raise ParameterError(f"delta must be a number within (0, 1), got {self.delta!r}")

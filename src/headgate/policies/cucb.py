@@ -109,9 +109,9 @@ class CUCB(Policy):
         """The cell nearest to an amount."""
         return np.rint(np.maximum(amount - self._limits.lower, 0.0) / self.width).astype(np.int64)
 
-    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback) -> Any:
+    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback, features: Any = None) -> Any:
         """Count the round for the cell nearest to what each arm got."""
-        super().absorb(state, x, feedback)
+        super().absorb(state, x, feedback, features)
         cell = np.minimum(self._cell(self.played(x, feedback)), state.played.shape[-1] - 1)
         at = (*np.indices(cell.shape), cell)  # one cell of each arm, so no cell twice
         state.played[at] += feedback.reported

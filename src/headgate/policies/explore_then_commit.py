@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from headgate.errors import ParameterError
 from headgate.evidence import Evidence
 from headgate.laws import Floats
 from headgate.policies.model import Curves
@@ -29,18 +30,30 @@ class ExploreThenCommit(PaperPolicy):
     """For T^(2/3) rounds everything on one arm in turn; then the optimum for the estimates of that moment, for ever.
 
     An arm that has not succeeded by then gets nothing. Other budgets after the commit are solved anew with the same
-    estimates, and feedback that arrives after it changes nothing but `estimate()`. The paper's RA-ETC (its remark has
-    T^(2/3) rounds for each arm, its experiments T^(2/3) in all, as here).
+    estimates, and feedback that arrives after it changes nothing but `estimate()`. The paper's RA-ETC.
+
+    Parameters
+    ----------
+    per_arm : bool, default False
+        True: T^(2/3) rounds for each arm, as in the paper's remark; False: T^(2/3) in all, as in its experiments.
     """
 
     name = "explore-then-commit"
     default_range = (1e-6, 1e6)
 
+    per_arm: bool = False
+
+    def __post_init__(self) -> None:
+        """Check."""
+        if not isinstance(self.per_arm, bool):
+            raise ParameterError(f"per_arm must be true or false, got {self.per_arm!r}")
+        super().__post_init__()
+
     @cached_property
     def exploration(self) -> int:
-        """Rounds of exploration: T^(2/3), rounded."""
+        """Rounds of exploration: T^(2/3), rounded, in all or for each arm."""
         count: int = round(self.rounds ** (2.0 / 3.0))
-        return count
+        return count * self.arms if self.per_arm else count
 
     def start(self, evidence: Evidence | None = None) -> CommittedState:
         """Return the state before the exploration."""

@@ -15,13 +15,15 @@ from headgate.errors import AllocationError, BudgetError, ParameterError, ShapeE
 from headgate.evidence import Evidence
 from headgate.feedback import Feedback
 from headgate.laws import Floats
+from headgate.names import by_name
 from headgate.policies.ask import Ask
 from headgate.policies.base import Policy
 from headgate.policies.confidence import Confidence
+from headgate.policies.contextual import Contextual
 from headgate.policies.state import State, parsed, plain
 from headgate.policies.uniform import Uniform
 
-Baseline: TypeAlias = ArrayLike | Literal["even"] | Callable[[float], ArrayLike]
+Baseline: TypeAlias = ArrayLike | Mapping[str, float] | Literal["even"] | Callable[[float], ArrayLike]
 _MIXTURES = np.array([1.0, 0.75, 0.5, 0.25, 0.0])  # how much of the policy's allocation is tried, beside the baseline's
 _PER_OCTAVE, _OCTAVES = 8, 12  # amounts of a ledger
 
@@ -68,7 +70,7 @@ class Guarded(Policy):
     ----------
     policy : Policy
         The policy to guard; it learns from every round. It must not discount, and its reward is a sum.
-    baseline : array (K,) or (batch, K), "even", or a function of the budget, default "even"
+    baseline : array (K,) or (batch, K), amounts by name, "even", or a function of the budget, default "even"
         What would be done without the policy: amounts that no round's budget may be smaller than; an even split; or
         a function that is given a budget, one number, and returns K amounts. Limits of arms hold for it too.
     share : float in (0, 1), default 0.95
@@ -91,6 +93,10 @@ class Guarded(Policy):
         inner: object = policy
         if not isinstance(inner, Policy) or isinstance(inner, Guarded):
             raise ParameterError(f"policy must be a policy that is not guarded yet, got {policy!r}")
+        if isinstance(policy, Contextual):
+            raise UnsupportedError(
+                "a guard knows arms by their evidence alone: it cannot guard what depends on features"
+            )
         if policy.discount < 1.0 or policy.reward != "sum":
             raise UnsupportedError(
                 "a guard adds up what arms earn by evidence that does not fade: the policy's discount must be 1 and "
@@ -99,7 +105,8 @@ class Guarded(Policy):
         portion = checks.numbers("share", share, open_least=True)
         if portion.ndim or not portion < 1.0:
             raise ParameterError(f"share must be a number within (0, 1), got {share!r}")
-        vars(self).update({f.name: getattr(policy, f.name) for f in fields(Policy)})
+        vars(self).update({f.name: getattr(policy, f.name) for f in fields(Policy)}, names=policy.names)
+        baseline = by_name(baseline, policy.names, 0.0, AllocationError)
         vars(self).update(policy=policy, baseline=baseline, share=float(portion), delta=delta)
         vars(self).update(confidence=self.confidence)  # raises here, if it does
         if not callable(baseline):
@@ -133,7 +140,7 @@ class Guarded(Policy):
         if callable(base):
             budgets = np.broadcast_to(limits.budget, self.batch)
             base = np.reshape([base(float(budget)) for budget in budgets.ravel()], (*self.batch, -1))
-        x = checks.numbers("baseline", base, AllocationError)
+        x = checks.numbers("baseline", base, AllocationError)  # type: ignore[arg-type]  # by name no longer
         if x.shape not in {(self.arms,), (*self.batch, self.arms)}:
             raise ShapeError(f"baseline must be of shape {(*self.batch, self.arms)}, got {x.shape}")
         if np.any(x.sum(axis=-1) > limits.budget * (1.0 + 1e-9)):
@@ -177,9 +184,9 @@ class Guarded(Policy):
         state.held = np.asarray(state.held + (choice > 0))
         return self.within_budget(x, ask), state
 
-    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback) -> Any:
+    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback, features: Any = None) -> Any:
         """Learn as the policy does."""
-        return self.policy.absorb(state, x, feedback)
+        return self.policy.absorb(state, x, feedback, features)
 
     def split(self, state: Any, ask: Ask) -> Floats:
         """Return what `decide` would, without remembering it."""

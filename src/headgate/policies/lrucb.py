@@ -11,6 +11,8 @@ import numpy as np
 from headgate.errors import UnsupportedError
 from headgate.evidence import Evidence
 from headgate.laws import Floats
+from headgate.oracle.curves import maximise_points
+from headgate.oracle.terms import Terms
 from headgate.policies.ask import Ask
 from headgate.policies.base import Policy
 from headgate.policies.confidence import Confidence
@@ -20,6 +22,7 @@ _PLACES = 40  # at which an envelope is known, evenly in log x
 _EARLY = 0.1  # the first of them, in units of the threshold that the largest rate makes typical
 _LOOKS = 193  # amounts at which an arm's envelope is looked at to split a budget
 _CURVED = 5.0  # how much closer together they are at small amounts: a factor of exp(5)
+_TOLERANCE, _NODES = 1e-6, 200  # when to stop looking for a better split
 
 
 @dataclass(slots=True, eq=False)
@@ -84,8 +87,9 @@ class LRUCB(Policy):
         return np.linspace(np.log(first), np.log(self.max_budget), _PLACES)
 
     @cached_property
-    def _looks(self) -> Floats:
-        return np.append(np.expm1(np.linspace(0.0, _CURVED, _LOOKS)[:-1]) / np.expm1(_CURVED), 1.0)
+    def _amounts(self) -> Floats:
+        shares = np.expm1(np.linspace(0.0, _CURVED, _LOOKS)[:-1]) / np.expm1(_CURVED)
+        return self.max_budget * np.append(shares, 1.0)
 
     def start(self, evidence: Evidence | None = None) -> LRUCBState:
         """Return the state before the first round: everything is possible."""
@@ -94,21 +98,34 @@ class LRUCB(Policy):
         return LRUCBState(self.evidence_or_none(evidence), 0, curves, self.confidence.start(self.batch).due)
 
     def split(self, state: LRUCBState, ask: Ask) -> Floats:
-        """Return the best allocation for the envelopes, which are brought up to date."""
+        """Return the best allocation for the envelopes, brought up to date; what none of them asks for goes to all."""
+        from headgate.kernels.envelope import envelope_points, hand_out  # noqa: PLC0415  # machine code loads here
+
+        self._update(state)
+        limits, value = ask.limits, self._ones if ask.value is None else ask.value
+        points, heights = envelope_points(state.curves, self.log_places, value, self.whole, self._amounts)
+        best = maximise_points(points, heights, Terms(limits, self.reward, _TOLERANCE, _NODES))
+        x: Floats = hand_out(best.x, limits.lower, limits.upper, value, self.whole, limits.budget)
+        return x
+
+    def points(self, state: LRUCBState, ask: Ask) -> tuple[Floats, Floats]:
+        """Return the envelopes by points."""
+        del ask
+        self._update(state)
+        x = np.append(0.0, np.exp(self.log_places))
+        y = np.minimum(np.maximum.accumulate(state.curves[..., 0], axis=-1), 1.0)
+        y = np.concatenate([np.zeros((*y.shape[:-1], 1)), y], axis=-1)
+        return np.broadcast_to(x, y.shape), y
+
+    def _update(self, state: LRUCBState) -> None:
+        """Draw the envelopes again of arms of which enough has been seen since."""
         from headgate.kernels.optimist import envelopes  # noqa: PLC0415  # machine code loads on first use
-        from headgate.kernels.split import split  # noqa: PLC0415  # likewise
 
         regions = self.confidence.draw(state.evidence, self._no_places, state.due)
         drawn = np.isfinite(regions.floor)
         if drawn.any():
             state.due = regions.due
             state.curves = envelopes(*self.confidence.form, regions.places, drawn, self.log_places, state.curves)
-        limits, value = ask.limits, self._ones if ask.value is None else ask.value
-        x: Floats = split(
-            state.curves, self.log_places, limits.lower, limits.upper, value, self.whole, self.reward == "cascade",
-            limits.budget, self._looks,
-        )  # fmt: skip
-        return x
 
     @cached_property
     def _ones(self) -> Floats:

@@ -97,9 +97,9 @@ class MARA(Policy):
         np.put_along_axis(x, order, given, axis=-1)
         return np.asarray(limits.lower + x)
 
-    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback) -> Any:
+    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback, features: Any = None) -> Any:
         """Halve on success until the first failure; then add to the weighted sums."""
-        super().absorb(state, x, feedback)
+        super().absorb(state, x, feedback, features)
         amount = self.played(x, feedback)
         counted = feedback.reported & (amount > 0.0)
         _, high = self.bounds(state)

@@ -9,11 +9,17 @@ import numpy as np
 
 from headgate import checks
 from headgate.errors import BudgetError, UnsupportedError
+from headgate.evidence import Evidence, budget_law
 from headgate.laws import Floats
 from headgate.laws.standard import Standard
+from headgate.live.points import curve_points
 from headgate.oracle import Limits, maximise, standard_form
+from headgate.oracle.line import Budgets
+from headgate.oracle.plan import Plan, arms_of, best_plan
+from headgate.oracle.terms import Terms
 from headgate.policies.ask import Ask
-from headgate.policies.base import Policy, Portions
+from headgate.policies.base import Policy
+from headgate.policies.rule import Portions
 
 _BLOCKS = 1024  # of the largest budget, when pouring without a step
 
@@ -26,6 +32,34 @@ class Curves(NamedTuple):
     rate: Floats
     form: Standard | None = None
     """The law's standard form, where its shapes are believed in too."""
+
+
+class Belief(NamedTuple):
+    """What an allocation was the best for: for those who ask why. It is no part of a state."""
+
+    curves: Curves
+    """As they were drawn or estimated, before values weigh them."""
+    price: Floats
+    """The multiplier of the budget."""
+    slope: Floats | None = None
+    """Of the curves by points that were used instead, weighted, at what each arm got: (..., K)."""
+
+
+def belief_of(policy: Policy) -> Belief | None:
+    """Take out what the last allocation of a policy was the best for; None if it does not say, or was asked before."""
+    found: Belief | None = vars(policy).pop("_belief", None)
+    return found
+
+
+def slopes(x: Floats, y: Floats, at: Floats) -> Floats:
+    """Return the slopes of curves by points, x (n,) and y (K, n), up to what each arm has: (K,).
+
+    >>> slopes(np.array([0.0, 1.0, 2.0]), np.array([[0.0, 0.5, 0.6]]), np.array([2.0]))
+    array([0.1])
+    """
+    place = np.clip(np.searchsorted(x, at), 1, x.size - 1)
+    arms = np.arange(len(y))
+    return np.asarray((y[arms, place] - y[arms, place - 1]) / (x[place] - x[place - 1]))
 
 
 class ModelPolicy(Policy):
@@ -48,9 +82,18 @@ class ModelPolicy(Policy):
         weight[..., arm] = 0.5
         return Curves(weight, np.full_like(weight, 1.0 / self.max_budget))
 
+    def curves_for(self, state: Any, ask: Ask) -> Curves:
+        """Return the curves to act on in a round that may differ from others; the usual way does not look at it."""
+        del ask
+        return self.curves(state)
+
     def _believed(self, state: Any, ask: Ask) -> Curves:
-        """The curves, weighted by value; equal weights where nothing is believed to be worth a thing."""
-        weight, rate, form = self.curves(state)
+        """The curves to act on, weighted by value."""
+        return self._weighted(self.curves_for(state, ask), ask)
+
+    def _weighted(self, curves: Curves, ask: Ask) -> Curves:
+        """Weight curves by value; equal weights where nothing is believed to be worth a thing."""
+        weight, rate, form = curves
         worth = weight if ask.value is None else weight * ask.value
         if worth.min() <= 0.0:
             hopeless = ~np.any(worth > 0.0, axis=-1, keepdims=True)
@@ -59,8 +102,42 @@ class ModelPolicy(Policy):
 
     def split(self, state: Any, ask: Ask) -> Floats:
         """Return the allocation that is best for the curves."""
-        weight, rate, form = self._believed(state, ask)
-        return maximise(self.laws, weight, rate, ask.limits, self.reward, self.tolerance, self.max_nodes, form).x
+        curves = self.curves_for(state, ask)
+        return self._best(curves, ask)
+
+    def _best(self, curves: Curves, ask: Ask) -> Floats:
+        """The best allocation for the curves, which are still to be weighted by value."""
+        weight, rate, form = self._weighted(curves, ask)
+        best = maximise(self.laws, weight, rate, Terms(ask.limits, self.reward, self.tolerance, self.max_nodes), form)
+        vars(self)["_belief"] = Belief(curves, best.price)
+        return best.x
+
+    def points(self, state: Any, ask: Ask) -> tuple[Floats, Floats]:
+        """Return the curves by points."""
+        return self._points_of(self.curves_for(state, ask), ask)
+
+    def _points_of(self, curves: Curves, ask: Ask) -> tuple[Floats, Floats]:
+        """Curves by points; where nothing is believed to succeed, all arms are alike."""
+        weight, rate, form = curves
+        weight = np.where(np.any(weight > 0.0, axis=-1, keepdims=True), np.minimum(weight, 1.0), 0.5)
+        whole = np.broadcast_to(self.whole, weight.shape[-1:])
+        return curve_points(self.laws, weight, rate, np.minimum(ask.limits.upper, self.max_budget), whole, form)
+
+    def decide_plan(self, state: Any, ask: Ask) -> tuple[Plan, Any]:
+        """Begin a round of one slot after the other: return the best plan for the curves and the budgets observed."""
+        if self.batch or self.reward != "sum" or ask.limits.lower.any():
+            raise UnsupportedError(
+                "a plan is for a single learner, adds up successes, and cannot promise a least amount, got batch "
+                f"{self.batch}, reward {self.reward!r} and lower {ask.limits.lower}"
+            )
+        if ask.round is not None:
+            state.round = ask.round
+        budgets = Evidence.empty(1, self.max_budget) if state.budgets is None else state.budgets
+        with np.errstate(all="ignore"):  # infinity times 0 inside a kernel is no news to the caller
+            weight, rate, form = self._believed(state, ask)
+            plan = best_plan(arms_of(self.laws, weight, rate, ask.limits.upper, form), Budgets(*budget_law(budgets)))
+        self._end_decision(state)
+        return plan, state
 
     def decide_pour(
         self, state: Any, ask: Ask, step: float | None = None, resolution: float | None = None
@@ -110,7 +187,7 @@ class ModelPolicy(Policy):
         # One hull for all budgets, reaching to the largest: only so no arm's amount ever shrinks.
         upper = np.minimum(limits.upper, limits.lower + (most - least))
         along = Limits(budgets, limits.lower, upper, limits.free)
-        points = maximise(self.laws, curves.weight, curves.rate, along, self.reward, 0.0, 0, curves.form).x
+        points = maximise(self.laws, curves.weight, curves.rate, Terms(along, self.reward, 0.0, 0), curves.form).x
         points = np.maximum.accumulate(points, axis=0)
         steps = np.diff(points, axis=0, prepend=limits.lower[None])
         block_of, arms = np.nonzero(steps > 0.0)
@@ -120,12 +197,13 @@ class ModelPolicy(Policy):
         """Step by step, each to the arm whose hull gains most by it."""
         from headgate.kernels.pour import pour_order  # noqa: PLC0415  # machine code loads on first use
 
-        form = curves.form or standard_form(self.laws, self.arms)
-        steps = np.where(self.whole, np.ceil(step), step)
-        room = np.zeros(int(np.ceil(self.max_budget / steps.min())) + self.arms)
-        arms, amounts = pour_order(
+        arms = curves.weight.shape[-1]
+        form, whole = curves.form or standard_form(self.laws, arms), np.broadcast_to(self.whole, (arms,))
+        steps = np.where(whole, np.ceil(step), step)
+        room = np.zeros(int(np.ceil(self.max_budget / steps.min())) + arms)
+        order, amounts = pour_order(
             form.base, form.a, form.b, form.shift, form.cap, form.table, curves.weight, curves.rate, limits.lower,
-            limits.upper, steps, self.whole, limits.budget, float(self.reward == "cascade"), room,
+            limits.upper, steps, whole, limits.budget, float(self.reward == "cascade"), room,
         )  # fmt: skip
-        poured = arms >= 0
-        return arms[poured], amounts[poured]
+        poured = order >= 0
+        return order[poured], amounts[poured]

@@ -10,19 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
-from headgate.errors import ParameterError
+from headgate.errors import ParameterError, UnsupportedError
 from headgate.estimators import corrected_rate, likelihood, paper_activation, paper_rate
 from headgate.estimators.radii import Bounds, PaperRadii
 from headgate.evidence import Evidence
 from headgate.feedback import Feedback
 from headgate.laws import Floats, RateRange
 from headgate.policies.ask import Ask
-from headgate.policies.base import Portions
 from headgate.policies.model import Curves, ModelPolicy
+from headgate.policies.rule import Portions
 from headgate.policies.state import State
 
 Estimator = Literal["paper", "corrected", "likelihood"]
 ESTIMATORS = ("paper", "corrected", "likelihood")
+_LOOKS = 33  # rates at which the mean threshold is looked at
 
 
 class PaperPolicy(ModelPolicy):
@@ -51,6 +52,22 @@ class PaperPolicy(ModelPolicy):
         super().__post_init__()
         checks.choice("estimator", self.estimator, ESTIMATORS)
         vars(self).update(rounds=checks.whole("rounds", self.rounds), rates=self.rates)
+        if self.estimator != "likelihood" and not any(law.is_open for law, _ in self.laws.members()):
+            self._check_mean()
+
+    def _check_mean(self) -> None:
+        """Raise if a mean of thresholds may stand for two rates: then the paper's equation has no answer."""
+        rate = np.geomspace(*self.rates, _LOOKS)[:, None]
+        mean = self.laws.truncated_mean(np.broadcast_to(rate, (_LOOKS, self.arms)), self.max_budget)
+        rises = np.diff(mean, axis=0) > 1e-9 * mean[:-1]
+        if rises.any():
+            look, arm = (int(v) for v in np.argwhere(rises)[0])
+            low, high = rate[look, 0], rate[look + 1, 0]
+            raise UnsupportedError(
+                f"the mean threshold below {self.max_budget:g} of arm {arm}, {self.laws.of_arm(arm)}, grows from "
+                f"{mean[look, arm]:.6g} to {mean[look + 1, arm]:.6g} between rates {low:.3g} and {high:.3g}, so that "
+                'it does not tell the rate: use estimator="likelihood", or a rate_range without them'
+            )
 
     @cached_property
     def rates(self) -> RateRange:
@@ -133,13 +150,18 @@ class Boosting(PaperPolicy):
         if arm == 0:
             rate, activation = self.point_estimate(state.evidence)
             clock = main // self.arms + 1  # t' = 1, 2, ...
-            state.bounds = np.stack(self._radii(rate, activation, state.evidence.successes, state.last, clock))
+            thresholds = state.evidence.counts("seen").sum(axis=-1)
+            self.look_at(state.evidence, clock)
+            state.bounds = np.stack(self._radii(rate, activation, thresholds, state.last, clock))
         bounds = Bounds(*state.bounds)
         boosted = np.arange(self.arms) == arm
         rate = np.where(boosted, bounds.rate_low, bounds.rate_high)
         other = np.where(boosted, bounds.rate_high, bounds.rate_low)
         weight = np.where(boosted, bounds.activation_high, bounds.activation_low)
         return Curves(weight * self.laws.boost(rate, other), rate)
+
+    def look_at(self, evidence: Evidence, clock: int) -> None:
+        """Look at what has been seen by t' = `clock`; those who promise something warn here."""
 
     def split(self, state: BoostingState, ask: Ask) -> Floats:
         """Return the best allocation for the surrogate, and remember that it boosts an arm."""
@@ -160,8 +182,9 @@ class Boosting(PaperPolicy):
         state.poured = arm  # whether it got anything is only known when the money is gone
         return portions, after
 
-    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback) -> Any:
+    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback, features: Any = None) -> Any:
         """Update arm i only: the first result heard of an arm answers for the round that boosted it."""
+        self._refuse_features(features)
         amount = self.played(x, feedback)
         counted = feedback.reported & (amount > 0.0) & (state.owed > 0)
         state.evidence.record(amount, feedback, counted)

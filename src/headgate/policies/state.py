@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy as copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +26,8 @@ class State:
     """What has been seen of each arm."""
     round: int
     """How many rounds have begun."""
+    budgets: Evidence | None = field(default=None, kw_only=True)
+    """What budgets have been, as evidence of one arm (`headgate.evidence.budgets`); None before the first."""
 
     def copy(self) -> Self:
         """Return a state that shares nothing with this one."""
@@ -33,12 +35,15 @@ class State:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, exact."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
         return {name: v.to_dict() if isinstance(v, Evidence) else plain(v) for name, v in values.items()}
 
     def from_dict(self, data: Mapping[str, Any]) -> Self:
         """Return the state that `to_dict` wrote; this one, of the same policy, says what it must look like."""
-        return replace(self, **{f.name: _like(f.name, getattr(self, f.name), data[f.name]) for f in fields(self)})
+        budgets = Evidence.empty(1, self.evidence.max_budget) if "budgets" in data else None
+        fresh: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)} | {"budgets": budgets}
+        read: dict[str, Any] = {name: _like(name, v, data[name]) for name, v in fresh.items() if v is not None}
+        return replace(self, **read)
 
 
 def _like(name: str, fresh: Any, data: Any) -> Any:

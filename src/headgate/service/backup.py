@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import URL, Connection, func, insert, select
+from sqlalchemy import URL, Connection, delete, func, insert, select
 
 from headgate.errors import InputError
+from headgate.service.faults import UnavailableError
 from headgate.service.store import Database, open_database, schema
 
 _ROWS = 5_000
@@ -18,16 +20,20 @@ def backup(database: Database, file: Path) -> int:
     """Copy one consistent state into a new file, beside a running service; return the number of rows."""
     if file.exists():
         raise InputError(f"{file} exists: a backup never overwrites")
+    if not file.parent.is_dir():
+        raise InputError(f"there is no folder {file.parent} for the backup")
     partial = file.with_name(file.name + ".partial")
     partial.unlink(missing_ok=True)
     copy = open_database(URL.create("sqlite", database=str(partial)))
     try:
-        rows = database.look(lambda source: _copy_all(source, copy))
+        rows = database.look(lambda source: _copy_all(source, copy), slow=True)
         with copy.engine.connect() as connection:
-            driver = connection.connection.driver_connection
-            if driver is not None:  # one file, without its log
-                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                driver.execute("PRAGMA journal_mode=DELETE").fetchall()
+            driver: Any = connection.connection.driver_connection  # one file, without its log
+            driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            driver.execute("PRAGMA journal_mode=DELETE").fetchall()
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
     finally:
         copy.close()
     partial.rename(file)
@@ -39,13 +45,17 @@ def restore(file: Path, database: Database) -> int:
     if not file.is_file():
         raise InputError(f"there is no backup {file}")
     with database.transaction() as connection:
+        connection.execute(delete(schema.heartbeat))  # of a service that has run and done nothing
         for table in schema.metadata.sorted_tables:
             if connection.execute(select(func.count()).select_from(table)).scalar_one():
                 raise InputError(f"the database is not empty ({table.name} has rows): restore into a new one")
     with tempfile.TemporaryDirectory(prefix="headgate-restore-") as folder:
         copy = Path(folder, "backup.db")  # brought up to date, which the file itself must not be
         shutil.copyfile(file, copy)
-        source = open_database(URL.create("sqlite", database=str(copy)))
+        try:
+            source = open_database(URL.create("sqlite", database=str(copy)))
+        except UnavailableError as cause:
+            raise InputError(f"{file} is no backup of Headgate: {cause.__cause__}") from cause
         try:
             return source.look(lambda connection: _copy_all(connection, database))
         finally:
@@ -56,6 +66,7 @@ def _copy_all(source: Connection, target: Database) -> int:
     """Copy every table, those that others refer to first, in one transaction."""
     total = 0
     with target.transaction() as connection:
+        target.be_patient(connection)
         for table in schema.metadata.sorted_tables:
             rows = source.execution_options(yield_per=_ROWS).execute(select(table)).mappings()
             for page in rows.partitions(_ROWS):

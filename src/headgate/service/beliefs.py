@@ -12,13 +12,15 @@ from headgate.estimators import Estimate, Peak, likelihood, most_likely
 from headgate.evidence import Evidence
 from headgate.laws import Floats, Law
 from headgate.oracle import Allocation, solve
+from headgate.service.engine.known import ask_of_anybody
 from headgate.service.engine.learner import Learner
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import schema
 
 LEVEL = 0.9
 """The nominal coverage of every interval and band."""
-_Z = float(special.ndtri(0.5 + LEVEL / 2.0))
+Z = float(special.ndtri(0.5 + LEVEL / 2.0))
+"""Their half width, in standard deviations."""
 _H = 1e-3
 _LATEST = 200  # decisions whose budgets are those that come
 _GROUPS = 9
@@ -39,7 +41,7 @@ class Belief:
     best: Allocation
     """By the estimates, at that budget."""
     value: float
-    """The expected reward of the best allocation by the estimates, in the mean over the budgets that came lately."""
+    """Expected successes of the best allocation by the estimates, in the mean over the budgets that came lately."""
     value_interval: tuple[float, float]
     peak: Peak
     """The maximum of the likelihood that the estimates are read from."""
@@ -52,11 +54,11 @@ class Belief:
 def believe(connection: Connection, row: RowMapping) -> Belief:
     """Return what an allocator believes, given its row."""
     learner = Learner(connection, row)
-    law, evidence, budget = learner.policy.laws, learner.state.evidence, typical_budget(row, learner.spec.max_budget)
+    law, evidence, budget = learner.law, learner.state.evidence, typical_budget(row, learner.spec.max_budget)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
         estimate = likelihood(law, evidence, level=LEVEL)
         came, often = zip(*(_budgets(connection, row) or [(budget, 1)]), strict=True)
-        value = float(np.average([best_by(learner, estimate, amount).value for amount in came], weights=often))
+        value = float(np.average([_successes(learner, estimate, amount) for amount in came], weights=often))
         belief = Belief(
             learner.spec, learner.active_names, _at(estimate, law), evidence, estimate, budget,
             best_by(learner, estimate, budget), value, (value, value), most_likely(law, evidence),
@@ -66,11 +68,20 @@ def believe(connection: Connection, row: RowMapping) -> Belief:
 
 def best_by(learner: Learner, estimate: Estimate, budget: float) -> Allocation:
     """Return the best allocation of a budget to the arms in use, by their estimates."""
-    limits = learner.policy.ask(budget).limits
+    ask = ask_of_anybody(learner.policy, budget)
+    weight = estimate.activation if ask.value is None else estimate.activation * ask.value
     return solve(
-        _at(estimate, learner.policy.laws), estimate.activation, estimate.rate, budget, lower=limits.lower,
-        upper=limits.upper, reward=learner.spec.reward, tol=1e-6,
+        _at(estimate, learner.law), weight, estimate.rate, budget, lower=ask.limits.lower,
+        upper=ask.limits.upper, reward=learner.spec.reward, tol=1e-6,
     )  # fmt: skip
+
+
+def _successes(learner: Learner, estimate: Estimate, budget: float) -> float:
+    """Return how many successes the best allocation lets expect: what it earns, where each is worth 1."""
+    best = best_by(learner, estimate, budget)
+    if ask_of_anybody(learner.policy, budget).value is None:
+        return float(best.value)
+    return float(np.sum(estimate.activation * _at(estimate, learner.law).cdf(best.x, estimate.rate)))
 
 
 def _at(estimate: Estimate, law: Law) -> Law:
@@ -121,5 +132,7 @@ def _value_interval(belief: Belief) -> tuple[float, float]:
     if belief.spec.reward == "cascade":  # 1 - prod(1 - q): an arm counts only where all others fail
         missed = np.maximum(1.0 - chance(0.0, 0.0), 1e-12)
         variance = variance * (missed.prod() / missed) ** 2
-    half = _Z * float(np.sqrt(np.nansum(variance))) * belief.value / max(float(belief.best.value), 1e-300)
+    cascade = belief.spec.reward == "cascade"
+    at_best = float(belief.best.value) if cascade else float(np.sum(chance(0.0, 0.0)))
+    half = Z * float(np.sqrt(np.nansum(variance))) * belief.value / max(at_best, 1e-300)
     return max(belief.value - half, 0.0), belief.value + half

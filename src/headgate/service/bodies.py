@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from headgate.service.spec import AllocatorSpec, Amount, ArmName, ArmSpec, Body, DecisionId, Json, Name, Positive
+from headgate.service.spec import (
+    MOST_ARMS,
+    AllocatorSpec,
+    Amount,
+    ArmName,
+    ArmSpec,
+    Body,
+    DecisionId,
+    Json,
+    Name,
+    Positive,
+    Worth,
+)
 
+T = TypeVar("T")
+ByArm = Annotated[dict[ArmName, T], Field(max_length=MOST_ARMS)]
 MOST_AT_ONCE = 1000
 MOST_SCHEDULES = 10
 Whole = Annotated[int, Field(strict=True)]
 Cell = Annotated[list[Whole], Field(min_length=3, max_length=3, description="[bin, count, total]")]
-Cells = dict[Literal["failed", "played", "seen"], list[Cell]]
+Cells = dict[Literal["failed", "played", "seen", "reached"], list[Cell]]
 
 
 class DecisionRequest(Body):
@@ -23,8 +37,60 @@ class DecisionRequest(Body):
     decision_id: DecisionId | None = Field(
         None, description="Yours, so that asking again gives the same answer; without one, the service makes it."
     )
+    value: ByArm[Worth] | None = Field(
+        None, description="What a success is worth this time, by arm; others are worth what they always are."
+    )
+    eligible: Annotated[list[ArmName], Field(max_length=MOST_ARMS)] | None = Field(
+        None, description="The arms that may get something this time; null: all."
+    )
+    lower: ByArm[Amount] | None = Field(None, description="The least that arms must get this time.")
+    upper: ByArm[Amount] | None = Field(None, description="The most that arms may get this time.")
     context: Json | None = Field(None, description="Anything to keep with the decision; it is not looked at.")
+    features: Json | None = Field(
+        None, description="What is known of the round, by name, as the policy 'contextual' declares it."
+    )
+    arm_features: ByArm[Json] | None = Field(None, description="The same of some arms, beside that of the round.")
     step: Positive | None = Field(None, description="The size of a schedule's steps; only without a budget.")
+    switching: Annotated[bool, Field(strict=True)] = Field(
+        True, description="false: a schedule that takes no arm up again once it was left; only without a budget."
+    )
+
+
+class LiveRequest(DecisionRequest):
+    """How much there is to hand out step by step."""
+
+    budget: Amount | None = Field(description="null: not known in advance; the round ends with a last report.")
+    step: None = None
+    switching: Annotated[bool, Field(strict=True)] = Field(
+        True, description="false: an arm once left is never taken up again; only with a budget."
+    )
+
+
+class StepReport(Body):
+    """What came of a step of a live round."""
+
+    success: Annotated[bool, Field(strict=True)]
+    spent: Amount | None = Field(
+        None, description="What the arm was served with; null: all of the step, or of a success nobody knows."
+    )
+    last: Annotated[bool, Field(strict=True)] = Field(False, description="Whether the budget is gone: end the round.")
+
+
+class LiveStep(Body):
+    """Serve this arm until it succeeds, with at most so much."""
+
+    number: int
+    arm: str
+    amount: float
+
+
+class Live(Body):
+    """A live round as it goes on."""
+
+    decision_id: str
+    step: LiveStep | None = Field(description="What to do next; null when the round is over.")
+    left: float | None = Field(description="Of the budget; null if nobody knows it.")
+    done: bool
 
 
 class Step(Body):
@@ -42,27 +108,25 @@ class Decision(Body):
     budget: float | None
     allocation: dict[str, float] | None
     schedule: list[Step] | None = None
+    version: int | None = Field(None, description="Of the allocator that made it; null: not written down then.")
     created_at: datetime
     expires_at: datetime | None
 
 
 class ArmResult(Body):
-    """What came of one arm: the threshold of a success; nothing more is known of a failure."""
+    """What came of one arm: a success, with its threshold if that is known; or a failure, of which nothing more is."""
 
     success: Annotated[bool, Field(strict=True)]
     threshold: Amount | None = None
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.success != (self.threshold is not None):
-            raise ValueError("a success needs a threshold and a failure has none")
-        return self
+    amount: Amount | None = Field(
+        None, description="What the arm really got, less or more than it was given; null: exactly that."
+    )
 
 
 class Outcome(Body):
     """What came of a decision, whole or in part; later parts may follow in any order."""
 
-    results: dict[Annotated[str, Field(max_length=100)], ArmResult] = Field(max_length=1000)
+    results: dict[Annotated[str, Field(max_length=100)], ArmResult] = Field(max_length=MOST_ARMS)
     spent: Amount | None = Field(None, description="Of a schedule: how much of it was carried out.")
 
 
@@ -81,6 +145,11 @@ class ManyDecisions(Body):
 
     decisions: Annotated[list[DecisionRequest], Field(min_length=1, max_length=MOST_AT_ONCE)]
 
+    @property
+    def many(self) -> int:
+        """How many they are, for the rate of a key."""
+        return len(self.decisions)
+
     @model_validator(mode="after")
     def _few_schedules(self) -> Self:
         if sum(one.budget is None for one in self.decisions) > MOST_SCHEDULES:
@@ -98,6 +167,11 @@ class ManyOutcomes(Body):
     """Many outcomes at once."""
 
     outcomes: Annotated[list[OutcomeOf], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+    @property
+    def many(self) -> int:
+        """How many they are, for the rate of a key."""
+        return len(self.outcomes)
 
 
 class FieldError(Body):
@@ -176,6 +250,8 @@ class Allocator(Body):
     name: Name
     spec: AllocatorSpec
     arms: list[Arm]
+    seed: int = Field(description="Of its random numbers: its policy's, or one of its own.")
+    version: int = Field(description="Grows with every change of it or of its arms.")
     created_at: datetime
     archived_at: datetime | None
     counts: Counts
@@ -214,6 +290,47 @@ class Estimates(Body):
     gap: float
 
 
+class Believed(Body):
+    """What was known of an arm."""
+
+    activation: float
+    activation_interval: tuple[float, float]
+    rate: float
+    rate_interval: tuple[float, float | None] = Field(description="null: nothing bounded it from above.")
+
+
+class Drawn(Body):
+    """The curve of an arm that the decision was made for: activation times the law at this rate."""
+
+    activation: float = Field(description="As drawn, or as the policy's bound on it has it.")
+    rate: float
+
+
+class ArmReason(Body):
+    """Why an arm got what it got."""
+
+    arm: str
+    amount: float
+    value: float = Field(description="Of a success, in this decision.")
+    trials: int
+    successes: int
+    estimate: Believed = Field(description="By the evidence that there was when the decision was made.")
+    draw: Drawn | None = Field(description="null: the policy believes in no curves, or none were stored then.")
+    corrected: bool = Field(description="Whether curves were corrected by what was seen: marginal is then of those.")
+    marginal: float | None = Field(description="What a little more would have earned, by the draw.")
+
+
+class Why(Body):
+    """The reasons of a decision: draw and price as stored with it, the rest from these and from the log."""
+
+    decision_id: str
+    allocator: str
+    round: int
+    policy: str
+    price: float | None = Field(description="What a little more budget would have earned, by the draw.")
+    arms: list[ArmReason]
+
+
 class HistoryItem(Body):
     """A decision and everything heard of it."""
 
@@ -232,13 +349,32 @@ class History(Body):
     next_before: int | None
 
 
+class DecisionLog(Body):
+    """Decisions in the order in which they were made; `after` gets the page after this one."""
+
+    items: list[HistoryItem]
+    next_after: int | None
+
+
 class EvidenceBody(Body):
     """Evidence as `headgate.evidence.plain` documents it and `Evidence.to_dict` writes it, in whole numbers."""
 
-    version: Literal[2] = 2
+    version: Literal[2, 3] = 2
     max_budget: Positive
     bins: Annotated[list[Whole], Field(min_length=2, max_length=2, description="[bins to an octave, octaves]")]
     arms: dict[ArmName, Cells] | list[Cells] = Field(description="By name, or a list in the order of the arms.")
+
+
+class NewAllocator(AllocatorSpec):
+    """An allocator, and what it knows from the first decision on."""
+
+    evidence: EvidenceBody | None = Field(
+        None, description="Of a log, such as `headgate calibrate` writes: the import warm-start."
+    )
+
+    def spec(self) -> AllocatorSpec:
+        """Return the allocator without it."""
+        return AllocatorSpec.model_validate(self.model_dump(exclude={"evidence"}))
 
 
 class ImportAnswer(Body):

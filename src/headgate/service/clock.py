@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -18,13 +19,9 @@ def after(start: int, seconds: float | None) -> int | None:
     return None if seconds is None else start + round(seconds * 1e6)
 
 
-def as_datetime(micros: int | None) -> datetime | None:
-    """Return a stored time as a datetime."""
-    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
-
-
+@lru_cache(maxsize=256)
 def as_text(micros: int | None) -> str | None:
-    """Return a stored time as text.
+    """Return a stored time as text. The decisions of a batch have the same time: it is remembered for a while.
 
     >>> as_text(1_700_000_000_000_000)
     '2023-11-14T22:13:20.000000Z'
@@ -32,3 +29,13 @@ def as_text(micros: int | None) -> str | None:
     if micros is None:
         return None
     return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def of(moment: datetime) -> int:
+    """Return a time as it is stored.
+
+    >>> of(datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC))
+    1700000000000000
+    """
+    known = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return round((known - _EPOCH) / timedelta(microseconds=1))

@@ -11,32 +11,47 @@ class ServiceError(HeadgateError):
     """A request that cannot be served; nothing was stored."""
 
     status: ClassVar[int] = 400
-    code: ClassVar[str] = "bad-request"
 
 
 class NotFoundError(ServiceError):
     """There is no such allocator, decision or key."""
 
-    status, code = 404, "not-found"
+    status = 404
 
 
 class ConflictError(ServiceError):
     """The request contradicts what is stored: the first word wins."""
 
-    status, code = 409, "conflict"
+    status = 409
 
 
 class RefusedError(ServiceError):
     """The request breaks a rule that only the stored allocator knows."""
 
-    status, code = 422, "invalid"
+    status = 422
 
     def __init__(self, message: str, field: str = "body") -> None:
         super().__init__(message)
         self.field = field
 
 
+class InternalError(ServiceError):
+    """An error of ours, which has been logged; the transaction of the request was rolled back."""
+
+    status = 500
+
+
+class TooManyError(ServiceError):
+    """The key's rate limit is reached; `seconds` until there is enough of it again."""
+
+    status = 429
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
 class UnavailableError(ServiceError):
     """The database cannot be reached or written; ask again with the same ids."""
 
-    status, code = 503, "unavailable"
+    status = 503

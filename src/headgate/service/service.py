@@ -1,19 +1,28 @@
-"""A running service: its settings, its database, the queue to all that writes, and a way to read."""
+"""A running service: its settings, its database, the queue to all that writes, and a way to read.
+
+A route is given it as `Here`, and who asks as `Actor`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
+from fastapi import Depends, Request
 
 from headgate.service.engine.queue import Queue
 from headgate.service.engine.records import Change
+from headgate.service.faults import UnavailableError
+from headgate.service.memory import Memory
 from headgate.service.settings import Settings
 from headgate.service.store import Database
 
 T = TypeVar("T")
+_READERS = 2
+"""Who may read at once; fewer than there are connections for that."""
+_MOST_READING = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,11 +32,40 @@ class Service:
     settings: Settings
     database: Database
     queue: Queue
+    memory: Memory = field(default_factory=Memory)
+    """What the dashboard has computed."""
+    _reading: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_READERS))
 
     async def look(self, read: Callable[..., T], *args: Any) -> T:
-        """Read in a thread of the pool, from one consistent state: `read(connection, *args)`."""
-        return await run_in_threadpool(self.database.look, lambda connection: read(connection, *args))
+        """Read in a thread, from one consistent state: `read(connection, *args)`.
+
+        A few at a time, in the order in which they came: decisions need the processor too.
+        """
+        if self._reading.statistics().tasks_waiting >= _MOST_READING:
+            raise UnavailableError("too many are reading: ask again later")
+        return await to_thread.run_sync(
+            self.database.look, lambda connection: read(connection, *args), limiter=self._reading
+        )
+
+    async def glance(self, read: Callable[..., T], *args: Any) -> T:
+        """Read something small that many wait for, past all who look."""
+        return await to_thread.run_sync(self.database.look, lambda connection: read(connection, *args))
 
     async def change(self, make: Callable[..., Any], *args: Any) -> Any:
         """Change something, in a transaction of its own: `make(connection, *args)`."""
         return await self.queue.ask(Change(lambda connection: make(connection, *args)))
+
+
+async def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+async def _actor(request: Request) -> str:
+    return str(request.scope.get("actor", "anyone on this machine"))
+
+
+Here = Annotated[Service, Depends(_service)]
+"""The service that a request came to."""
+Actor = Annotated[str, Depends(_actor)]
+"""Who asks, for the audit log."""

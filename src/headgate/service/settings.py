@@ -23,6 +23,8 @@ class Settings:
     """Of a request's body."""
     demo: bool = False
     """Whether a simulated classroom plays along."""
+    otel: bool = False
+    """Whether traces and metrics are sent by OpenTelemetry."""
 
     def to_environment(self) -> None:
         """Leave the settings for the workers that this process starts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -18,11 +18,10 @@ from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from headgate.service import clock, upkeep
 from headgate.service.beliefs import Belief, believe
-from headgate.service.engine.changes import locked
 from headgate.service.faults import UnavailableError
 from headgate.service.service import Service
 from headgate.service.store import schema
-from headgate.service.views import row_of
+from headgate.service.store.rows import row_of
 
 MOST_ARMS = 100
 """Of more arms, those that got most so far are kept."""
@@ -122,7 +121,7 @@ def due(complete: int, now: int, last_complete: int, last_taken: int) -> bool:
 
 def keep(connection: Connection, name: str, snapshot: Snapshot) -> bool:
     """Store a snapshot, unless another worker was first; the allocator is locked, so only one can be."""
-    row = locked(connection, name)
+    row = row_of(connection, name, lock=True)
     complete, taken_at = _last(connection, row["id"])
     if not due(snapshot.complete, snapshot.taken_at, complete, taken_at):
         return False
@@ -158,11 +157,9 @@ async def keep_due(service: Service, known: dict[int, tuple[int, int]]) -> None:
             known[key] = (known[key][0], clock.now() + 60_000_000)  # try again in a minute
 
 
-def _allocators(connection: Connection) -> list[tuple[int, str, int]]:
+def _allocators(connection: Connection) -> Sequence[Any]:
     table = schema.allocators.c
-    return [(key, name, complete) for key, name, complete in connection.execute(
-        select(table.id, table.name, table.complete).where(table.complete > 0)
-    )]  # fmt: skip
+    return connection.execute(select(table.id, table.name, table.complete).where(table.complete > 0)).all()
 
 
 def _last(connection: Connection, key: int) -> tuple[int, int]:
@@ -185,15 +182,10 @@ def last_taken(connection: Connection, key: int) -> int:
 
 def history(connection: Connection, key: int, most: int) -> list[Snapshot]:
     """Return an allocator's snapshots, oldest first; of more than `most`, evenly chosen ones and the last."""
-    table: Any = schema.snapshots
-    times = connection.execute(
-        select(table.c.taken_at).where(table.c.allocator_id == key).order_by(table.c.taken_at)
-    ).scalars().all()  # fmt: skip
+    table = schema.snapshots.c
+    mine = table.allocator_id == key
+    times = connection.execute(select(table.taken_at).where(mine).order_by(table.taken_at)).scalars().all()
     if len(times) > most:
         times = [times[place] for place in np.unique(np.linspace(0, len(times) - 1, most).round().astype(int))]
-    rows = connection.execute(
-        select(table.c.taken_at, table.c.data)
-        .where(table.c.allocator_id == key, table.c.taken_at.in_(times))
-        .order_by(table.c.taken_at)
-    )
-    return [Snapshot.of_row(taken_at, data) for taken_at, data in rows]
+    rows = select(table.taken_at, table.data).where(mine, table.taken_at.in_(times)).order_by(table.taken_at)
+    return [Snapshot.of_row(taken_at, data) for taken_at, data in connection.execute(rows)]

@@ -1,20 +1,24 @@
-"""What an allocator is: the body of `PUT /v1/allocators/{name}`, and the policy it describes."""
+"""What an allocator is: the body of `PUT /v1/allocators/{name}`, changes of it, and the policy it describes."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from headgate.errors import BudgetError, InputError, ParameterError, UnsupportedError
 from headgate.laws import Law, PerArm, from_dict
 from headgate.policies import POLICIES, Policy
+from headgate.service.engine.known import ask_of_anybody, check_declared
 from headgate.service.faults import RefusedError
 
-MOST_ARMS = 1000
+MOST_ARMS = 10_000
 MOST_JSON = 16_384
 Name = Annotated[
     str,
@@ -47,6 +51,7 @@ def _plain(value: dict[str, Any]) -> dict[str, Any]:
 Json = Annotated[dict[str, Any], AfterValidator(_plain)]
 ArmName = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_printable)]
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False, strict=True)]  # strict: "3" and true are not numbers
+Worth = Annotated[float, Field(ge=0.0, le=1e15, allow_inf_nan=False, strict=True)]
 Positive = Annotated[float, Field(gt=0.0, le=1e15, allow_inf_nan=False, strict=True)]
 
 
@@ -63,13 +68,14 @@ class ArmSpec(Body):
     law: Json | None = Field(None, description="Its own law; by default the allocator's.")
     lower: Amount = Field(0.0, description="The least it must get.")
     upper: Amount | None = Field(None, description="The most it may get.")
+    value: Worth = Field(1.0, description="What a success of it is worth.")
 
 
 class AllocatorSpec(Body):
     """Arms, law, policy, and how feedback is counted."""
 
     arms: list[ArmName | ArmSpec] = Field(min_length=1, max_length=MOST_ARMS)
-    law: Json | str = Field(description='A law\'s name, or {"name": "weibull", "shape": 1.6}.')
+    law: Json | str = Field(description='A law\'s name, {"name": "weibull", "shape": 1.6}, or "auto": learned too.')
     policy: Json = Field(default={"name": "thompson"}, description="A policy's name and options.")
     max_budget: Positive = Field(description="The largest budget a decision may ask for.")
     reward: Literal["sum", "cascade"] = "sum"
@@ -81,6 +87,14 @@ class AllocatorSpec(Body):
     )
     units: Annotated[str, StringConstraints(max_length=40), AfterValidator(_printable)] | None = None
 
+    @field_validator("policy")
+    @classmethod
+    def _successor(cls, policy: Json) -> Json:
+        """An option of older versions, RA-UCB with radii by Fisher information, has become a policy: LR-UCB."""
+        if policy.get("name") != "ra-ucb" or policy.get("confidence") != "fisher":
+            return policy
+        return {"name": "lr-ucb"} | {key: policy[key] for key in ("rate_range", "seed", "value") if key in policy}
+
     def arm_specs(self) -> list[ArmSpec]:
         """Return the arms, all in the long form."""
         return [ArmSpec(name=arm) if isinstance(arm, str) else arm for arm in self.arms]
@@ -90,11 +104,46 @@ class AllocatorSpec(Body):
         return self.model_copy(update={"arms": self.arm_specs()}).model_dump_json()
 
 
+class AllocatorChange(Body):
+    """What is to be otherwise from the next decision on; evidence is kept."""
+
+    law: Json | str | None = Field(None, description="Of arms without a law of their own; null: as it is.")
+    policy: Json | None = Field(None, description="A policy's name and options; null: as it is.")
+    arms: Annotated[list[ArmSpec], Field(max_length=MOST_ARMS)] = Field(
+        default=[], description="Arms in use, each as it shall be; the others stay as they are."
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.law is None and self.policy is None and not self.arms:
+            raise ValueError("law, policy or arms must be given")
+        return self
+
+
+class Version(Body):
+    """What began with a version of an allocator: what was done, by whom, and what it is since, where that changed."""
+
+    version: int
+    at: datetime
+    actor: str
+    action: str
+    law: Json | str | None = None
+    policy: Json | None = None
+    arms: list[ArmSpec] = Field(default=[], description="Those that were changed, or came.")
+    retired: str | None = Field(None, description="The arm that went.")
+
+
+class Versions(Body):
+    """Versions, the first one first; those from before they were written down are left out."""
+
+    versions: list[Version]
+
+
 def check(spec: AllocatorSpec) -> None:
     """Raise what is wrong with an allocator that its fields alone do not show."""
     names = [arm.name for arm in spec.arm_specs()]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice, _ = Counter(names).most_common(1)[0]
         raise RefusedError(f"arms must have different names, got {twice!r} twice", "arms")
     try:
         arms = resolved_arms(spec)
@@ -102,7 +151,9 @@ def check(spec: AllocatorSpec) -> None:
     except (InputError, UnsupportedError) as wrong:
         raise RefusedError(str(wrong), "law") from wrong
     try:
-        build_policy(spec, arms).allocate(spec.max_budget)  # an allocator that cannot decide is none
+        policy = build_policy(spec, arms, 0)
+        policy.decide(policy.start(), ask_of_anybody(policy, spec.max_budget))  # one that cannot decide is none
+        check_declared(policy)
     except BudgetError as wrong:
         raise RefusedError(str(wrong), "arms") from wrong
     except (InputError, UnsupportedError) as wrong:
@@ -141,9 +192,15 @@ def build_law(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> Law:
     return PerArm(tuple(law if arm.law is None else from_dict(arm.law) for arm in arms))
 
 
-def build_policy(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> Policy:
-    """Return the policy of these arms, knowing nothing yet."""
-    options = dict(spec.policy)
+def seed_of(spec: AllocatorSpec, name: str) -> int:
+    """Return the seed of a new allocator: its policy's, or one derived from its name, so that no two explore alike."""
+    derived = int.from_bytes(hashlib.sha256(name.encode()).digest()[:6])
+    return int(spec.policy.get("seed", derived))
+
+
+def build_policy(spec: AllocatorSpec, arms: Sequence[ArmSpec], seed: int) -> Policy:
+    """Return the policy of these arms, knowing nothing yet; `seed` counts where the spec has none of its own."""
+    options = {"seed": seed, **spec.policy}
     name = options.pop("name", None)
     if not isinstance(name, str) or name not in POLICIES:
         raise ParameterError(f"policy.name must be one of {', '.join(POLICIES)}, got {name!r}")
@@ -153,6 +210,10 @@ def build_policy(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> Policy:
             raise ParameterError(f"{owned} is not an option of the policy: give it in {where!r}")
     if not isinstance(options.get("seed", 0), int):
         raise ParameterError(f"policy.seed must be one whole number, got {options['seed']!r}")
+    if any(arm.value != 1.0 for arm in arms):
+        if "value" in options:
+            raise ParameterError("value must be given with the arms or with the policy, not with both")
+        options["value"] = [arm.value for arm in arms]
     limits: dict[str, Any] = {
         "lower": [arm.lower for arm in arms],
         "upper": [float("inf") if arm.upper is None else arm.upper for arm in arms],
@@ -165,11 +226,4 @@ def build_policy(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> Policy:
         raise ParameterError(f"policy {name!r} or its law has a number that is too large: {cause}") from cause
     except TypeError as cause:
         raise ParameterError(f"policy {name!r} does not take {', '.join(options) or 'nothing'}: {cause}") from cause
-    if policy.discount < 1.0:
-        raise ParameterError("discount must be 1 in the service: its evidence is the exact sum of its log")
-    if not policy.additive:
-        raise ParameterError(
-            f"policy {name!r} depends on the order of its feedback, which the service does not keep: use "
-            + ", ".join(name for name, policy in POLICIES.items() if policy.additive)
-        )
     return policy

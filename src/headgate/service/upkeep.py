@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, exists, select
-from starlette.concurrency import run_in_threadpool
+from sqlalchemy import Connection, exists, insert, select, update
 
 from headgate.service import clock
 from headgate.service.engine.records import Report
-from headgate.service.faults import UnavailableError
+from headgate.service.faults import NotFoundError, UnavailableError
 from headgate.service.service import Service
 from headgate.service.store import Database, schema
 
 _PAGE = 500
+_BEAT = 2_000_000
+"""Microseconds between two notes that the service runs."""
+_GAP = 15_000_000
+"""Microseconds without such a note that are no accident of load."""
 _FOLD_BYTES = 16_000_000
 _RESTART_BYTES = 256_000_000
 _log = logging.getLogger("headgate.service")
@@ -34,11 +39,46 @@ async def every(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         await asyncio.sleep(seconds)
 
 
+def beat(connection: Connection) -> None:
+    """Note that the service runs; after a gap, move all deadlines on by it.
+
+    In a gap nobody could report: the service was down, its machine asleep, or the clock has jumped. Whatever it was, it
+    is no silence. Clocks of several machines that differ by more than a gap move deadlines again and again: what
+    waits is never taken for a failure too early.
+    """
+    table, waiting, now = schema.heartbeat, schema.waiting, clock.now()
+    last = connection.execute(select(table.c.at).where(table.c.id == 1).with_for_update()).scalar()
+    if last is None:
+        connection.execute(insert(table).values(id=1, at=now))
+        return
+    gap = now - last
+    if gap > _GAP:
+        connection.execute(
+            update(waiting).where(waiting.c.expires_at.is_not(None)).values(expires_at=waiting.c.expires_at + gap)
+        )
+        _log.warning("the service was not running, or a clock jumped: deadlines are %.0f s later", gap / 1e6)
+    if gap > _BEAT or gap < -_GAP:
+        connection.execute(update(table).where(table.c.id == 1).values(at=now))
+
+
+def touch(connection: Connection) -> None:
+    """Write something, as a test of whether that can be done."""
+    connection.execute(update(schema.heartbeat).values(at=schema.heartbeat.c.at))
+
+
+async def ready(service: Service) -> None:
+    """Go the way of a decision and write something, or raise."""
+    with suppress(NotFoundError):
+        await service.queue.ask(Report("", None))
+    await service.change(touch)
+
+
 async def count_silence(service: Service) -> None:
     """Where silence until the deadline is failure, report it; once, whoever does it first."""
+    await service.change(beat)
     last: tuple[int, int] = (-1, -1)
     while True:
-        page = await service.look(silent, last)
+        page = await service.glance(silent, last)
         if page:
             await service.queue.ask_all([Report(key, None) for _, _, key in page])
         if len(page) < _PAGE:
@@ -47,7 +87,10 @@ async def count_silence(service: Service) -> None:
 
 
 def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, int, str]]:
-    """Return decisions past their deadline of which it is known what their arms got."""
+    """Return decisions past their deadline that end there: live rounds, and where silence is failure all others.
+
+    But not schedules of which nobody knows how far they got.
+    """
     waiting, decisions, allocators = schema.waiting.c, schema.decisions.c, schema.allocators.c
     reports = schema.reports.c
     spent = (
@@ -55,12 +98,13 @@ def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, in
         .where(reports.allocator_id == waiting.allocator_id, reports.round == waiting.round)
         .where(reports.spent.is_not(None))
     )
+    live = exists().where(schema.live.c.allocator_id == waiting.allocator_id, schema.live.c.round == waiting.round)
     rows = connection.execute(
         select(waiting.allocator_id, waiting.round, decisions.id)
         .join_from(schema.waiting, schema.decisions)
         .join(schema.allocators, allocators.id == waiting.allocator_id)
-        .where(waiting.expires_at < clock.now(), allocators.on_expiry == "failure")
-        .where(decisions.budget.is_not(None) | spent)  # else nobody knows what the arms got
+        .where(waiting.expires_at < clock.now())
+        .where(live | ((allocators.on_expiry == "failure") & (decisions.budget.is_not(None) | spent)))
         .where((waiting.allocator_id > after[0]) | ((waiting.allocator_id == after[0]) & (waiting.round > after[1])))
         .order_by(waiting.allocator_id, waiting.round)
         .limit(_PAGE)
@@ -68,17 +112,12 @@ def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, in
     return [(a, r, key) for a, r, key in rows]
 
 
-async def fold_log(database: Database) -> None:
+def fold_log(database: Database) -> None:
     """Copy SQLite's write-ahead log into the file, beside the writer and not in its way."""
-    await run_in_threadpool(_fold, database)
-
-
-def _fold(database: Database) -> None:
     log = Path(f"{database.engine.url.database}-wal")
     size = log.stat().st_size if log.exists() else 0
     if size > _FOLD_BYTES:
         mode = "RESTART" if size > _RESTART_BYTES else "PASSIVE"
         with database.engine.connect() as connection:
-            driver = connection.connection.driver_connection
-            if driver is not None:
-                driver.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+            driver: Any = connection.connection.driver_connection
+            driver.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -11,17 +12,21 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, RowMapping, select
 
-from headgate.errors import HeadgateError
+from headgate.errors import HeadgateError, InputError, UnsupportedError
 from headgate.evidence import Evidence
+from headgate.service import edges
 from headgate.service.bodies import EvidenceBody
 from headgate.service.engine.changes import evidence_of_body
-from headgate.service.engine.learner import evidence_of
-from headgate.service.engine.records import LoggedDecision, Results
-from headgate.service.spec import AllocatorSpec, ArmSpec, build_law
+from headgate.service.engine.learner import Learner, read_evidence
+from headgate.service.engine.live import Playing
+from headgate.service.engine.order import in_order, log_of
+from headgate.service.engine.records import Heard, LoggedDecision, Results, hear, in_full
+from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy, resolved_arms
 from headgate.service.store import Database, schema
+from headgate.service.store.rows import arms_of
 
 Progress = Callable[[str, int], None]
-_CHUNK = 5_000
+_ROWS = 5_000  # that are read, or added to the evidence, at once
 
 
 @dataclass(slots=True)
@@ -32,32 +37,44 @@ class _Replay:
     names: list[str]
     whole: Any
     evidence: Evidence
-    decisions: int = 0
-    complete: int = 0
-    reward: int = 0
-    budget_units: int = 0
-    given_units: int = 0
-    late: int = 0
+    budgets: Evidence
+    """How long budgets lasted that nobody knew, as evidence of one arm."""
+    places: dict[str, int]
+    """The arms' positions, by name."""
+    counts: Counter[str] = field(default_factory=Counter)
     waiting: set[int] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
     rows: list[tuple[int, float, bool, float]] = field(default_factory=list)
     """Results that are not in the evidence yet: arm, amount, success, threshold."""
+    lasted: list[tuple[int, float, bool, float]] = field(default_factory=list)
+    """Budgets likewise: one that ended is a success with the largest, at that threshold; else a failure."""
 
     def follow(self, decision: LoggedDecision, reports: list[Row[Any]]) -> None:
         """Do again what a decision and its reports did."""
         results = self._results(decision, reports)
         spent = next((report.spent for report in reports if report.spent is not None), None)
-        if decision.allocation is None and spent is None and not results:
+        unheard = decision.allocation is None and spent is None and not results
+        if unheard or (decision.live and not reports):
             self.waiting.add(decision.round)
             return
-        amounts = decision.amounts(spent)
+        amounts = dict(decision.amounts(spent))
+        served = {arm for arm, amount in amounts.items() if amount > 0.0}
+        for report in reports:  # what an arm really got
+            amounts |= json.loads(report.amounts or "{}")
+        if spent is not None and json.loads(decision.request).get("switching", True) is False:
+            planned = sum(step[1] for step in decision.steps or ())
+            ended = spent < planned * (1.0 - 1e-9)
+            at_most = self.spec.max_budget if ended else min(spent, planned)
+            self.lasted.append((0, at_most, ended, spent if ended else np.nan))
         for arm, threshold in results.items():
-            place = self.names.index(arm)
+            place = self.places[arm]
             x = float(np.floor(amounts[arm])) if self.whole[place] else amounts[arm]
             if x > 0.0:
-                self.rows.append((place, x, threshold is not None, np.nan if threshold is None else threshold))
-        if {arm for arm, amount in amounts.items() if amount > 0.0} <= results.keys():
-            self._complete(spent if decision.budget is None else decision.budget, amounts, results)
+                known = np.nan if threshold is None or threshold is True else threshold
+                self.rows.append((place, x, threshold is not None, known))
+        if served <= results.keys():
+            budget = spent if decision.budget is None else decision.budget
+            self._complete(sum(amounts.values()) if budget is None and decision.live else budget, amounts, results)
         else:
             self.waiting.add(decision.round)
 
@@ -70,116 +87,160 @@ class _Replay:
                 self.wrong.append(f"the reports of decision {decision.id!r} overlap or have gaps")
             results |= part
             expired = decision.expires_at is not None and report.recorded_at > decision.expires_at
-            self.late += expired and not report.by_expiry
+            self.counts["reports"] += report.place is not None
+            self.counts["late"] += expired and not report.by_expiry
         return results
 
     def _complete(self, budget: float | None, amounts: dict[str, float], results: Results) -> None:
         """Count a decision of which everything has been reported."""
         won = len(results) - list(results.values()).count(None)
         scale = schema.BUDGET_UNITS / self.spec.max_budget
-        self.complete += 1
-        self.reward += min(won, 1) if self.spec.reward == "cascade" else won
-        self.budget_units += round((budget or 0.0) * scale)
-        self.given_units += round(sum(amounts.values()) * scale)
+        self.counts["complete"] += 1
+        self.counts["reward"] += min(won, 1) if self.spec.reward == "cascade" else won
+        self.counts["budget_units"] += round((budget or 0.0) * scale)
+        self.counts["given_units"] += round(sum(amounts.values()) * scale)
 
     def flush(self) -> None:
         """Add the rows that have gathered to the evidence."""
-        if self.rows:
-            arm, x, won, seen = (np.array(column) for column in zip(*self.rows, strict=True))
-            try:
-                more = Evidence.of_rows(arm, x, won, seen, arms=len(self.names), max_budget=self.spec.max_budget)
-                self.evidence.bins[...] += more.bins
-            except HeadgateError as error:
-                self.wrong.append(f"the log holds a result that cannot be: {error}")
-            self.rows.clear()
+        for evidence, rows in ((self.evidence, self.rows), (self.budgets, self.lasted)):
+            if rows:
+                arm, x, won, seen = (np.array(column) for column in zip(*rows, strict=True))
+                try:
+                    more = Evidence.of_rows(arm, x, won, seen, arms=evidence.arms, max_budget=self.spec.max_budget)
+                    evidence.bins[...] += more.bins
+                except HeadgateError as error:
+                    self.wrong.append(f"the log holds a result that cannot be: {error}")
+                rows.clear()
 
 
 def verify(database: Database, progress: Progress | None = None) -> list[str]:
     """Return every difference between the state and what the log says it must be; none is as it should be."""
-    return database.look(lambda connection: list(_differences(connection, progress or (lambda _name, _n: None))))
+    say = progress or (lambda _name, _n: None)
+    return database.look(lambda connection: list(_differences(connection, say)), slow=True)
 
 
 def _differences(connection: Connection, progress: Progress) -> Iterator[str]:
     table = schema.allocators
     for row in connection.execute(select(table).order_by(table.c.name)).mappings().all():
-        replay = _replay(connection, row, progress)
-        name = row["name"]
-        yield from (f"{name}: {wrong}" for wrong in replay.wrong)
-        for counter in ("decisions", "complete", "reward", "budget_units", "given_units", "late"):
-            if row[counter] != getattr(replay, counter):
-                yield f"{name}: {counter} is {row[counter]}, by the log it is {getattr(replay, counter)}"
-        waiting = set(
-            connection.execute(
-                select(schema.waiting.c.round).where(schema.waiting.c.allocator_id == row["id"])
-            ).scalars()
-        )
-        if waiting != replay.waiting:
-            yield f"{name}: {len(waiting)} decisions are waiting, by the log {len(replay.waiting)}"
-        stored = evidence_of(connection, row["id"], len(replay.names), replay.spec.max_budget)
-        off = np.argwhere(stored.bins != replay.evidence.bins)
-        if off.size:
-            arm = replay.names[int(off[0, 0])]
-            yield f"{name}: {len(off)} numbers of the evidence differ from the log's, the first of arm {arm!r}"
+        try:
+            yield from (f"{row['name']}: {words}" for words in _differences_of(connection, row, progress))
+        except (InputError, UnsupportedError) as error:
+            yield f"{row['name']}: cannot be opened by this version: {error}"
+
+
+def _differences_of(connection: Connection, row: RowMapping, progress: Progress) -> Iterator[str]:
+    replay = _replay(connection, row, progress)
+    yield from replay.wrong
+    for counter in ("decisions", "reports", "complete", "reward", "budget_units", "given_units", "late"):
+        if row[counter] != replay.counts[counter]:
+            yield f"{counter} is {row[counter]}, by the log it is {replay.counts[counter]}"
+    rounds = select(schema.waiting.c.round).where(schema.waiting.c.allocator_id == row["id"])
+    waiting = set(connection.execute(rounds).scalars())
+    if waiting != replay.waiting:
+        yield f"{len(waiting)} decisions are waiting, by the log {len(replay.waiting)}"
+    stored, budgets = read_evidence(connection, row["id"], len(replay.names), replay.spec.max_budget)
+    if np.any(budgets.bins != replay.budgets.bins):
+        yield "the evidence of how long budgets lasted differs from the log's"
+    off = np.argwhere(stored.bins != replay.evidence.bins)
+    if off.size:
+        arm = replay.names[int(off[0, 0])]
+        yield f"{len(off)} numbers of the evidence differ from the log's, the first of arm {arm!r}"
+    yield from _live(connection, row)
+    if in_order(build_policy(replay.spec, resolved_arms(replay.spec), row["seed"])):
+        yield from _in_order(connection, row)
+
+
+def _live(connection: Connection, row: RowMapping) -> Iterator[str]:
+    """Play every live round again, and compare what was handed out and what was counted in the end."""
+    rounds, steps = schema.live, schema.live_steps
+    here = rounds.c.allocator_id == row["id"]
+    made = select(rounds, schema.decisions.c.id, schema.decisions.c.expires_at).join_from(rounds, schema.decisions)
+    for live in connection.execute(made.where(here).order_by(rounds.c.round)).mappings().all():
+        mine = steps.c.allocator_id == row["id"], steps.c.round == live["round"]
+        told = connection.execute(select(steps).where(*mine).order_by(steps.c.step)).mappings().all()
+        same = len(told) == live["steps"]
+        for place, step in enumerate(told):
+            again = Playing.of_row(live, told[: place + 1])
+            same = same and step["step"] == place and again.answer(live["id"]) == step["answer"]
+        playing = Playing.of_row(live, told)
+        hear(connection, {(row["id"], live["round"]): (heard := Heard())})
+        outcome, counted, amounts = playing.outcome().results, heard.results, heard.amounts
+        if live["done"]:
+            same = same and {arm: in_full(result, amounts[arm]) for arm, result in counted.items()} == outcome
+        if not same or (playing.round.done and not live["done"]) or (counted and not live["done"]):
+            yield f"live round {live['id']!r} is not what its steps say"
+
+
+def _in_order(connection: Connection, row: RowMapping) -> Iterator[str]:
+    """Make every decision of a policy that depends on the order again, from nothing, and compare its state too."""
+    learner = Learner(connection, row)
+    remembered = learner.state.to_dict()  # from the state that was kept, as workers do
+    table = schema.states
+    kept = connection.execute(select(table).where(table.c.allocator_id == row["id"])).mappings().first()
+    learner.state, stands = learner.policy.start(), [0, 0]
+    for decision, part in log_of(connection, row["id"]):
+        if part is not None:
+            learner.learn(part)
+        elif learner.again(decision) != (decision.steps if decision.allocation is None else decision.allocation):
+            yield f"decision {decision.id!r} is not what its policy decides after the log before it"
+        stands[part is not None] += 1
+        if kept is None or stands != [kept["decisions"], kept["reports"]]:
+            continue
+        if json.loads(json.dumps(learner.state.to_dict())) != json.loads(kept["data"]):
+            yield "the state that was kept is not that of the log"
+    if learner.state.to_dict() != remembered:
+        yield "the state of its policy is not that of the log"
 
 
 def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Replay:
-    spec = AllocatorSpec.model_validate_json(row["spec"])
-    arms = connection.execute(
-        select(schema.arms).where(schema.arms.c.allocator_id == row["id"]).order_by(schema.arms.c.position)
-    ).all()
+    spec, arms = AllocatorSpec.model_validate_json(row["spec"]), arms_of(connection, row["id"])
     law = build_law(spec, [ArmSpec.model_validate_json(arm.spec) for arm in arms])
     replay = _Replay(
-        spec, [arm.name for arm in arms], law.whole_arms(len(arms)), Evidence.empty(len(arms), spec.max_budget)
-    )
-    for key, body in connection.execute(
-        select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
-    ):
+        spec, [arm.name for arm in arms], law.whole_arms(len(arms)), Evidence.empty(len(arms), spec.max_budget),
+        Evidence.empty(1, spec.max_budget), {arm.name: place for place, arm in enumerate(arms)},
+    )  # fmt: skip
+    imports = select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
+    for key, text in connection.execute(imports):
         try:
-            replay.evidence.bins[...] += evidence_of_body(
-                EvidenceBody.model_validate_json(body), replay.names, spec.max_budget
-            ).bins
+            body = EvidenceBody.model_validate_json(text)
+            replay.evidence.bins[...] += evidence_of_body(body, replay.names, spec.max_budget).bins
         except HeadgateError as error:
             replay.wrong.append(f"import {key!r} cannot be read: {error}")
-    for decision, reports in _log(connection, row["id"]):
-        if decision.round != replay.decisions:
-            replay.wrong.append(f"decision {decision.id!r} has round {decision.round}, expected {replay.decisions}")
-        replay.decisions += 1
+    for pushed in edges.pushed(connection, row["id"], replay.names):
+        if isinstance(pushed, str):
+            replay.wrong.append(pushed)
+        else:
+            replay.evidence.bins[...] += pushed.bins
+    version = 0
+    for number, (decision, reports) in enumerate(_log(connection, row["id"])):
+        if decision.round != number:
+            replay.wrong.append(f"decision {decision.id!r} has round {decision.round}, expected {number}")
+        replay.counts["decisions"] += 1
+        if decision.version is not None:
+            if not version <= decision.version <= row["config"]:
+                words = f"expected {version} to {row['config']}"
+                replay.wrong.append(f"decision {decision.id!r} is of version {decision.version}, {words}")
+            version = max(version, decision.version)
         try:
             replay.follow(decision, reports)
         except (HeadgateError, KeyError) as error:
             replay.wrong.append(f"decision {decision.id!r} cannot be followed: {error}")
-        if replay.decisions % _CHUNK == 0:
+        if len(replay.rows) >= _ROWS:
             replay.flush()
-            progress(row["name"], replay.decisions)
+            progress(row["name"], replay.counts["decisions"])
     replay.flush()
-    progress(row["name"], replay.decisions)
+    progress(row["name"], replay.counts["decisions"])
     return replay
 
 
 def _log(connection: Connection, allocator_id: int) -> Iterator[tuple[LoggedDecision, list[Row[Any]]]]:
     """Go through the decisions in order, each with its reports."""
     decisions, reports = schema.decisions, schema.reports
-    start = 0
-    while True:
-        page = (
-            connection.execute(
-                select(decisions)
-                .where(decisions.c.allocator_id == allocator_id, decisions.c.round >= start)
-                .order_by(decisions.c.round)
-                .limit(_CHUNK)
-            )
-            .mappings()
-            .all()
-        )
-        if not page:
-            return
-        heard = connection.execute(
-            select(reports)
-            .where(reports.c.allocator_id == allocator_id)
-            .where(reports.c.round.between(page[0]["round"], page[-1]["round"]))
-            .order_by(reports.c.round, reports.c.part)
-        ).all()
-        parts = {turn: list(group) for turn, group in groupby(heard, key=lambda report: int(report.round))}
-        for row in page:
-            yield LoggedDecision.of_row(row), parts.get(row["round"], [])
-        start = page[-1]["round"] + 1
+    parts = (reports.c[name] for name in ("part", "results", "amounts", "spent", "recorded_at", "by_expiry", "place"))
+    query = select(decisions, *parts).join_from(decisions, reports, isouter=True)
+    query = query.where(decisions.c.allocator_id == allocator_id).order_by(decisions.c.round, reports.c.part)
+    rows = connection.execute(query.execution_options(yield_per=_ROWS))
+    for _, group in groupby(rows, key=lambda row: int(row.round)):
+        first, *more = group
+        decision = LoggedDecision.of_row(dict(zip(decisions.c.keys(), first, strict=False)))
+        yield decision, [row for row in (first, *more) if row.part is not None]

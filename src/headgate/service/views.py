@@ -9,69 +9,46 @@ import numpy as np
 from sqlalchemy import Connection, RowMapping, func, select
 
 from headgate.estimators import Estimate, likelihood
-from headgate.service import clock
+from headgate.service import bodies, clock
 from headgate.service.beliefs import best_by
-from headgate.service.bodies import (
-    Allocator,
-    Arm,
-    ArmEstimate,
-    ArmResult,
-    Counts,
-    Decision,
-    Estimates,
-    EvidenceBody,
-    History,
-    HistoryItem,
-)
-from headgate.service.engine.learner import Learner
-from headgate.service.engine.records import Heard, LoggedDecision
+from headgate.service.engine.learner import Learner, read_evidence
+from headgate.service.engine.records import Heard, LoggedDecision, hear, in_full
 from headgate.service.faults import NotFoundError
-from headgate.service.spec import AllocatorSpec, ArmSpec
 from headgate.service.store import schema
+from headgate.service.store.rows import arms_of, row_of
 
 
-def row_of(connection: Connection, name: str) -> RowMapping:
-    """Return an allocator's row."""
-    table = schema.allocators
-    row = connection.execute(select(table).where(table.c.name == name)).mappings().first()
-    if row is None:
-        raise NotFoundError(f"there is no allocator {name!r}")
-    return row
-
-
-def allocator(connection: Connection, name: str) -> Allocator:
+def allocator(connection: Connection, name: str) -> bodies.Allocator:
     """Return an allocator as it stands."""
     return _allocator(connection, row_of(connection, name))
 
 
-def allocators(connection: Connection) -> list[Allocator]:
+def allocators(connection: Connection) -> list[bodies.Allocator]:
     """Return all allocators by name."""
     table = schema.allocators
     rows = connection.execute(select(table).order_by(table.c.name)).mappings().all()
     return [_allocator(connection, row) for row in rows]
 
 
-def _allocator(connection: Connection, row: RowMapping) -> Allocator:
-    arms = connection.execute(
-        select(schema.arms).where(schema.arms.c.allocator_id == row["id"]).order_by(schema.arms.c.position)
-    )
-    created = clock.as_datetime(row["created_at"])
-    if created is None:
-        raise NotFoundError(f"allocator {row['name']!r} has no date")
-    return Allocator(
-        name=row["name"],
-        spec=AllocatorSpec.model_validate_json(row["spec"]),
-        arms=[
-            Arm(**ArmSpec.model_validate_json(arm.spec).model_dump(), retired_at=clock.as_datetime(arm.retired_at))
-            for arm in arms
-        ],
-        created_at=created,
-        archived_at=clock.as_datetime(row["archived_at"]),
-        counts=counts(connection, row),
+def _allocator(connection: Connection, row: RowMapping) -> bodies.Allocator:
+    return bodies.Allocator.model_validate(
+        {
+            "name": row["name"],
+            "spec": json.loads(row["spec"]),
+            "arms": [
+                json.loads(arm.spec) | {"retired_at": clock.as_text(arm.retired_at)}
+                for arm in arms_of(connection, row["id"])
+            ],
+            "seed": row["seed"],
+            "version": row["config"],
+            "created_at": clock.as_text(row["created_at"]),
+            "archived_at": clock.as_text(row["archived_at"]),
+            "counts": counts(connection, row),
+        }
     )
 
 
-def counts(connection: Connection, row: RowMapping) -> Counts:
+def counts(connection: Connection, row: RowMapping) -> bodies.Counts:
     """Return what became of an allocator's decisions."""
     waiting, unit = schema.waiting, json.loads(row["spec"])["max_budget"] / schema.BUDGET_UNITS
     here = waiting.c.allocator_id == row["id"]
@@ -79,7 +56,7 @@ def counts(connection: Connection, row: RowMapping) -> Counts:
         select(func.count()).select_from(waiting).where(here, waiting.c.expires_at < clock.now())
     ).scalar_one()
     same = ("decisions", "complete", "late", "duplicates", "contradictions", "reward")
-    return Counts(
+    return bodies.Counts(
         **{name: row[name] for name in same},
         pending=max(row["decisions"] - row["complete"] - expired, 0),
         expired=expired,
@@ -88,23 +65,23 @@ def counts(connection: Connection, row: RowMapping) -> Counts:
     )
 
 
-def estimates(connection: Connection, name: str, budget: float | None = None, level: float = 0.9) -> Estimates:
+def estimates(connection: Connection, name: str, budget: float | None = None, level: float = 0.9) -> bodies.Estimates:
     """Return what is known of every arm in use, and the best allocation by it."""
     learner = Learner(connection, row_of(connection, name))
     evidence, most = learner.state.evidence, learner.spec.max_budget
     amount = most if budget is None else min(budget, most)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-        found = likelihood(learner.policy.laws, evidence, level=level)
+        found = likelihood(learner.law, evidence, level=level)
         best = best_by(learner, found, amount)
     # An arm whose shape is known has none to show: NaN.
     shapes = np.full(len(found.rate), np.nan) if found.shape is None else found.shape
     ends = np.full((len(shapes), 2), np.nan) if found.shape_interval is None else found.shape_interval
     trials, won, words = evidence.trials, evidence.successes, knowledge(found)
-    return Estimates(
+    return bodies.Estimates(
         allocator=name,
         level=level,
         arms=[
-            ArmEstimate.model_validate(
+            bodies.ArmEstimate.model_validate(
                 {
                     "arm": arm,
                     "known": words[i],
@@ -136,57 +113,73 @@ def _finite(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def evidence(connection: Connection, name: str) -> EvidenceBody:
+def evidence(connection: Connection, name: str) -> bodies.EvidenceBody:
     """Return all that has been seen, as `import` takes it."""
-    learner = Learner(connection, row_of(connection, name))
-    return EvidenceBody.model_validate(learner.evidence.to_dict(learner.names))
+    row = row_of(connection, name)
+    names = [arm.name for arm in arms_of(connection, row["id"])]
+    seen, _ = read_evidence(connection, row["id"], len(names), json.loads(row["spec"])["max_budget"])
+    return bodies.EvidenceBody.model_validate(seen.to_dict(names))
 
 
-def history(connection: Connection, name: str, before: int | None, limit: int) -> History:
+def history(connection: Connection, name: str, before: int | None, limit: int) -> bodies.History:
     """Return a page of decisions, newest first, with what was heard of them."""
     row, table = row_of(connection, name), schema.decisions
     query = select(table).where(table.c.allocator_id == row["id"])
     if before is not None:
         query = query.where(table.c.round < before)
     rows = connection.execute(query.order_by(table.c.round.desc()).limit(limit)).mappings().all()
-    heard = _heard(connection, row["id"], [r["round"] for r in rows])
-    items = [_item(r, heard.get(r["round"], Heard())) for r in rows]
-    return History(items=items, next_before=rows[-1]["round"] if len(rows) == limit else None)
+    heard = {(row["allocator_id"], row["round"]): Heard() for row in rows}
+    if heard:
+        hear(connection, heard)
+    items = [_item(row, heard[row["allocator_id"], row["round"]]) for row in rows]
+    return bodies.History(items=items, next_before=rows[-1]["round"] if len(rows) == limit else None)
 
 
-def decision(connection: Connection, decision_id: str) -> HistoryItem:
+def decisions(connection: Connection, name: str, after: int | None, limit: int) -> bodies.DecisionLog:
+    """Return a page of decisions, oldest first, with what was heard of them."""
+    row, table = row_of(connection, name), schema.decisions
+    query = select(table).where(table.c.allocator_id == row["id"])
+    if after is not None:
+        query = query.where(table.c.round > after)
+    rows = connection.execute(query.order_by(table.c.round).limit(limit)).mappings().all()
+    heard = {(one["allocator_id"], one["round"]): Heard() for one in rows}
+    if rows:
+        hear(connection, heard)
+    items = [_item(one, heard[one["allocator_id"], one["round"]]) for one in rows]
+    return bodies.DecisionLog(items=items, next_after=rows[-1]["round"] if len(rows) == limit else None)
+
+
+def decision(connection: Connection, decision_id: str) -> bodies.HistoryItem:
     """Return one decision with what was heard of it."""
     table = schema.decisions
     row = connection.execute(select(table).where(table.c.id == decision_id)).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no decision {decision_id!r}")
-    heard = _heard(connection, row["allocator_id"], [row["round"]])
-    return _item(row, heard.get(row["round"], Heard()))
+    hear(connection, {(row["allocator_id"], row["round"]): (heard := Heard())})
+    return _item(row, heard)
 
 
-def _heard(connection: Connection, allocator_id: int, rounds: list[int]) -> dict[int, Heard]:
-    table = schema.reports
-    heard: dict[int, Heard] = {}
-    rows = connection.execute(
-        select(table.c.round, table.c.results, table.c.spent)
-        .where(table.c.allocator_id == allocator_id, table.c.round.in_(rounds))
-        .order_by(table.c.part)
-    )
-    for turn, results, spent in rows:
-        heard.setdefault(turn, Heard()).add(json.loads(results), spent)
-    return heard
+def live(connection: Connection, decision_id: str) -> bodies.Live:
+    """Return where a live round stands."""
+    made, rounds, steps = schema.decisions.c, schema.live, schema.live_steps.c
+    here = rounds.join(schema.decisions)
+    row = connection.execute(select(rounds).select_from(here).where(made.id == decision_id)).mappings().first()
+    if row is None:
+        raise NotFoundError(f"there is no live round {decision_id!r}")
+    last = select(steps.answer).where(steps.allocator_id == row["allocator_id"], steps.round == row["round"])
+    text = connection.execute(last.order_by(steps.step.desc()).limit(1)).scalar() or row["answer"]
+    found = bodies.Live.model_validate_json(text)
+    return found.model_copy(update={"step": None, "done": True}) if row["done"] else found
 
 
-def _item(row: RowMapping, heard: Heard) -> HistoryItem:
-    decided = LoggedDecision.of_row(row)
-    return HistoryItem(
-        round=row["round"],
-        decision=Decision.model_validate_json(row["answer"]),
-        context=json.loads(row["request"]).get("context"),
-        spent=heard.spent,
-        results={
-            arm: ArmResult(success=threshold is not None, threshold=threshold)
-            for arm, threshold in heard.results.items()
-        },
-        complete=decided.complete(heard),
+def _item(row: RowMapping, heard: Heard) -> bodies.HistoryItem:
+    return bodies.HistoryItem.model_validate(
+        {
+            "round": row["round"],
+            "decision": json.loads(row["answer"]),
+            "context": json.loads(row["request"]).get("context"),
+            "spent": heard.spent,
+            "results": {arm: in_full(result, heard.amounts.get(arm)) for arm, result in heard.results.items()},
+            "complete": LoggedDecision.of_row(row).silent(heard) == [],
+        }
     )

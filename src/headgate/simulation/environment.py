@@ -61,12 +61,9 @@ class Draws:
         return drawn
 
     def thresholds(self, problem: Problem, seed: int, run: int, block: int) -> Floats:
-        """Draw what `Problem.play` would: activations first, then thresholds."""
+        """Draw what `Problem.play` would."""
         rng = generator(seed, Stream.WORLD, run, block)
-        size = (block_length(problem.arms), problem.arms)
-        active = rng.random(size) < problem.activation  # ~ Bernoulli(p)
-        drawn = problem.law.sample(problem.rate, rng, size)  # ~ G(., lambda)
-        return np.where(active, np.maximum(drawn, _TINY), np.inf)
+        return problem.draw_thresholds(rng, (block_length(problem.arms), problem.arms))
 
     def budgets(self, seed: int, run: int, block: int) -> None:
         """Return None: a law says nothing about the budget."""
@@ -187,7 +184,8 @@ def row_of(problem: Problem, run: int) -> Problem:
     row = run % problem.batch[0]
     value = problem.value[row]
     return Problem(
-        problem.law, problem.activation[row], problem.rate[row], problem.names, value=value, units=problem.units
+        problem.law, problem.activation[row], problem.rate[row], problem.names, value=value, units=problem.units,
+        kinds=problem.kinds,
     )  # fmt: skip
 
 
@@ -196,6 +194,8 @@ def described(problem: Problem) -> dict[str, Any]:
     numbers = {"activation": problem.activation, "rate": problem.rate}
     if np.any(problem.value != 1.0):
         numbers["value"] = problem.value
+    if problem.kinds is not None:
+        numbers["kinds"] = problem.kinds
     plain = {key: v.tolist() if v.size <= _PRINTED else digest(v) for key, v in numbers.items()}
     return {"law": problem.law.to_dict(), **plain}
 

@@ -10,7 +10,9 @@ from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 
-from headgate.errors import ParameterError, UnsupportedError
+from headgate.errors import ParameterError
+from headgate.laws import AUTO, automatic
+from headgate.oracle import Reward
 from headgate.policies import Oracle, Policy
 from headgate.problem import Problem
 from headgate.simulation.environment import name_of
@@ -39,7 +41,7 @@ class Contender:
             raise ParameterError(f"policy {name!r} must be a class, (class, options) or a function, got {given!r}")
         return cls(name, factory, dict(options))
 
-    def build(self, problem: Problem, seed: int, runs: range, max_budget: float, rounds: int, reward: str) -> Policy:
+    def build(self, problem: Problem, seed: int, runs: range, max_budget: float, rounds: int, reward: Reward) -> Policy:
         """Make the policy for a batch of runs, or for a single one if the problem is; the oracle is told the truth."""
         seeds = np.array([policy_seed(seed, run) for run in runs])
         options = {"seed": seeds if problem.batch else int(seeds[0]), **self.options}
@@ -48,19 +50,17 @@ class Contender:
         if reward != "sum":
             options.setdefault("reward", reward)
         if _made_by(self.factory) is Oracle:
-            options = {"activation": problem.activation, "rate": problem.rate, **options}
+            truth = {"activation": problem.activation, "rate": problem.rate}
+            options = truth | ({} if problem.kinds is None else {"kinds": problem.kinds}) | options
         law = options.pop("law", problem.law)
+        if isinstance(law, str) and law == AUTO:  # thresholds that are whole have laws of whole units
+            law = automatic(whole=bool(problem.law.whole_arms(problem.arms).all()))
         policy = self.factory(law, problem.arms, max_budget, **options)
         if not isinstance(policy, Policy):
             raise ParameterError(f"what makes policy {self.name!r} must return a Policy, got {policy!r}")
         if policy.batch != problem.batch:
             raise ParameterError(f"policy {self.name!r} must use the seeds it is given: one learner for each")
         return policy
-
-    def must_pour(self, policy: Policy) -> None:
-        """Raise if the policy cannot do without knowing the budget."""
-        if type(policy).decide_pour is Policy.decide_pour:
-            raise UnsupportedError(f"policy {self.name!r} cannot pour: it needs to know the budget (hidden=True)")
 
     def describe(self) -> dict[str, Any]:
         """Return plain data by which two of them are told apart."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, final
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy as np
 from headgate.errors import AllocationError
 from headgate.feedback import Feedback
 from headgate.laws import Floats
-from headgate.policies import Policy, Portions
+from headgate.live.points import cascade_plan
+from headgate.policies import Portions
 from headgate.problem import Problem
-from headgate.simulation.plan import Plan, Unit
+from headgate.simulation.design import Design, Unit
+from headgate.simulation.environment import row_of
 from headgate.simulation.streams import block_length
 
 MEASURES = ("regret", "realised", "reward", "optimum")
@@ -22,7 +24,7 @@ _ROUNDING = 1e-9  # of the budget, that an allocation may be above it
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Curves:
+class Totals:
     """What a policy's runs came to by each checkpoint, added up over the rounds: (runs, C) each."""
 
     regret: Floats
@@ -40,49 +42,50 @@ class Curves:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in MEASURES))
 
 
-def play(plan: Plan, unit: Unit, tick: Callable[[int], None] = lambda _: None) -> Curves:
+def play(design: Design, unit: Unit, tick: Callable[[int], None] = lambda _: None) -> Totals:
     """Play a unit; `tick` is told the number of rounds played since the last time, over all its runs."""
-    return Curves.join([_play_batch(plan, unit.policy, *group, tick) for group in _same_law(plan, unit.runs)])
+    return Totals.join([_play_batch(design, unit.policy, *group, tick) for group in _same_law(design, unit.runs)])
 
 
-def _same_law(plan: Plan, runs: range) -> Iterator[tuple[range, Problem]]:
+def _same_law(design: Design, runs: range) -> Iterator[tuple[range, Problem]]:
     """Group consecutive runs whose problems have one law, and make one batch of their problems."""
-    problems = [plan.environment.problem(plan.seed, run) for run in runs]
+    problems = [design.environment.problem(design.seed, run) for run in runs]
     start = 0
     for end in range(1, len(runs) + 1):
-        if end == len(runs) or problems[end].law != problems[start].law or problems[end].arms != problems[start].arms:
+        if end == len(runs) or _rules(problems[end]) != _rules(problems[start]):
             group = problems[start:end]
             p, rate, value = (np.stack([getattr(g, name) for g in group]) for name in ("activation", "rate", "value"))
-            yield runs[start:end], Problem(group[0].law, p, rate, value=value)
+            yield runs[start:end], Problem(group[0].law, p, rate, value=value, kinds=group[0].kinds)
             start = end
 
 
-def _play_batch(plan: Plan, name: str, runs: range, problem: Problem, tick: Callable[[int], None]) -> Curves:
-    player = _Pouring(plan, name, runs, problem) if name in plan.hidden else _Knowing(plan, name, runs, problem)
+def _rules(problem: Problem) -> tuple[object, ...]:
+    """What problems of one batch have in common."""
+    return problem.law, problem.arms, None if problem.kinds is None else tuple(problem.kinds.tolist())
+
+
+def _play_batch(design: Design, name: str, runs: range, problem: Problem, tick: Callable[[int], None]) -> Totals:
+    way = _Live if name in design.live else _Pouring if name in design.hidden else _Knowing
+    player = way(design, name, runs, problem)
     length = block_length(problem.arms)
     total = np.zeros((len(MEASURES), len(runs)))
-    recorded = np.empty((len(MEASURES), plan.checkpoints.size, len(runs)))
-    score = _Score(plan, problem)
-    places = [(problem_of_row(problem, row), plan.seed, run) for row, run in enumerate(runs)]
-    for block, start in enumerate(range(0, plan.rounds, length)):
-        count = min(length, plan.rounds - start)
-        reach = np.stack([plan.environment.thresholds(*place, block)[:count] for place in places], axis=1)
-        budgets = np.stack([plan.budgets.block(plan.seed, run, block, length, count) for run in runs], axis=1)
+    recorded = np.empty((len(MEASURES), design.checkpoints.size, len(runs)))
+    score = _Score(design, problem, live=name in design.live)
+    places = [(row_of(problem, row), design.seed, run) for row, run in enumerate(runs)]
+    for block, start in enumerate(range(0, design.rounds, length)):
+        count = min(length, design.rounds - start)
+        reach = np.stack([design.environment.thresholds(*place, block)[:count] for place in places], axis=1)
+        budgets = np.stack([design.budgets.block(design.seed, run, block, length, count) for run in runs], axis=1)
         played = player.play(reach, budgets)
         _check(name, played, budgets)
         rounds = score(played, reach, budgets)  # (4, count, runs)
         rounds[:, 0] += total
         sums = np.cumsum(rounds, axis=1)
-        due = (plan.checkpoints > start) & (plan.checkpoints <= start + count)
-        recorded[:, due] = sums[:, plan.checkpoints[due] - start - 1]
+        due = (design.checkpoints > start) & (design.checkpoints <= start + count)
+        recorded[:, due] = sums[:, design.checkpoints[due] - start - 1]
         total = sums[:, -1]
         tick(count * len(runs))
-    return Curves(*np.ascontiguousarray(recorded.transpose(0, 2, 1)))
-
-
-def problem_of_row(problem: Problem, row: int) -> Problem:
-    """Return the problem of one run of a batch."""
-    return Problem(problem.law, problem.activation[row], problem.rate[row], value=problem.value[row])
+    return Totals(*np.ascontiguousarray(recorded.transpose(0, 2, 1)))
 
 
 def worth_of(problem: Problem) -> Floats | float:
@@ -93,12 +96,10 @@ def worth_of(problem: Problem) -> Floats | float:
 class _Knowing:
     """A policy that is told the budget: all runs in one batch."""
 
-    def __init__(self, plan: Plan, name: str, runs: range, problem: Problem) -> None:
-        self.policy = plan.contender(name).build(
-            problem, plan.seed, runs, plan.budgets.largest, plan.rounds, plan.reward
-        )
+    def __init__(self, design: Design, name: str, runs: range, problem: Problem) -> None:
+        self.policy = design.build(name, problem, runs)
         self.state = self.policy.start()
-        self.constant, self.value = plan.budgets.constant, worth_of(problem)
+        self.constant, self.value = design.budgets.constant, worth_of(problem)
 
     def play(self, reach: Floats, budgets: Floats) -> Floats:
         """Return what was played in each round of a block: (rounds, runs, K)."""
@@ -115,20 +116,47 @@ class _Knowing:
         return played
 
 
+class _Live:
+    """A policy that plays live rounds: all runs in one batch, each round in one call."""
+
+    def __init__(self, design: Design, name: str, runs: range, problem: Problem) -> None:
+        self.policy = design.build(name, problem, runs)
+        self.state = self.policy.start()
+        self.told, self.value = name not in design.hidden, worth_of(problem)
+
+    def play(self, reach: Floats, budgets: Floats) -> Floats:
+        """Return what each arm had got at the end of each round of a block: (rounds, runs, K)."""
+        from headgate.kernels.live_play import play_round  # noqa: PLC0415  # machine code loads on first use
+
+        played = np.empty_like(reach)
+        policy, state, cascade = self.policy, self.state, self.policy.reward == "cascade"
+        unknown = np.empty(0)
+        for t in range(len(reach)):
+            ask = policy.ask(budgets[t] if self.told else policy.max_budget, value=self.value)
+            (x, y), state = policy.begin_live(state, ask)
+            worth, limits = np.ones(policy.arms) if ask.value is None else ask.value, ask.limits
+            most = np.minimum(limits.upper, x[..., -1])
+            if cascade and self.told:
+                most = cascade_plan(x, y, replace(limits, upper=most), policy.whole)
+            with np.errstate(all="ignore"):
+                got = play_round(
+                    x, y, worth, policy.whole, cascade, limits.lower, most, reach[t],
+                    budgets[t] if self.told else np.inf, budgets[t], unknown, unknown,
+                )  # fmt: skip
+            played[t] = got
+            state = policy.absorb(state, got, _answer(reach[t], got))
+        self.state = state
+        return played
+
+
 class _Pouring:
     """A policy that is not told the budget: it pours until the environment stops it, run by run."""
 
-    def __init__(self, plan: Plan, name: str, runs: range, problem: Problem) -> None:
-        contender, self.step = plan.contender(name), plan.step
-        self.policies: list[Policy] = [
-            contender.build(
-                problem_of_row(problem, row), plan.seed, range(run, run + 1), plan.budgets.largest, plan.rounds,
-                plan.reward,
-            )
-            for row, run in enumerate(runs)
-        ]  # fmt: skip
+    def __init__(self, design: Design, name: str, runs: range, problem: Problem) -> None:
+        rows = [row_of(problem, row) for row in range(len(runs))]
+        self.step, self.values = design.step, [worth_of(row) for row in rows]
+        self.policies = [design.build(name, row, range(run, run + 1)) for row, run in zip(rows, runs, strict=True)]
         self.states = [policy.start() for policy in self.policies]
-        self.values = [worth_of(problem_of_row(problem, row)) for row in range(len(runs))]
 
     def play(self, reach: Floats, budgets: Floats) -> Floats:
         """Return what was played in each round of a block: (rounds, runs, K)."""
@@ -158,36 +186,26 @@ def _poured(portions: Portions, arms: int, budget: float) -> Floats:
 
 
 def _answer(reach: Floats, x: Floats) -> Feedback:
-    won = reach <= x
+    won = (reach <= x) & (x > 0.0)
     return Feedback.trusted(won, np.where(won, reach, np.nan))
 
 
 class _Score:
     """What the rounds of a block are worth, to the policy and to the optimum."""
 
-    def __init__(self, plan: Plan, problem: Problem) -> None:
-        self.problem, self.cascade = problem, plan.reward == "cascade"
+    def __init__(self, design: Design, problem: Problem, *, live: bool) -> None:
+        self.problem, self.reward, self.live = problem, design.reward, live
         self.valued = bool(np.any(problem.value != 1.0))
-        self.reward = plan.reward
         self.best: Floats | None = None
-        if plan.budgets.constant and plan.budgets.amounts is not None:
-            self.best = self._solve(plan.budgets.amounts)
-
-    def _solve(self, budgets: Floats) -> Floats:
-        return self.problem.solve(budgets, reward="cascade" if self.cascade else "sum").x
-
-    def _expected(self, x: Floats) -> Floats:
-        with np.errstate(divide="ignore"):
-            success = self.problem.activation * self.problem.law.cdf(x, self.problem.rate)
-            if self.cascade:
-                return np.asarray(-np.expm1(np.sum(np.log1p(-success), axis=-1)))
-        return np.asarray(np.sum(self.problem.value * success, axis=-1))
+        if design.budgets.constant and design.budgets.amounts is not None:
+            self.best = problem.solve(design.budgets.amounts, reward=design.reward).x
 
     def _got(self, x: Floats, reach: Floats) -> Floats:
-        won = reach <= x
+        won = (reach <= x) & (x > 0.0)
         if self.valued:
             return np.asarray(np.sum(self.problem.value * won, axis=-1))
-        return np.asarray(np.any(won, axis=-1) if self.cascade else np.count_nonzero(won, axis=-1), dtype=np.float64)
+        count = np.any if self.reward == "cascade" else np.count_nonzero
+        return np.asarray(count(won, axis=-1), dtype=np.float64)
 
     def _optima(self, budgets: Floats) -> Floats:
         """The optimum of each round, solved once for each budget there is."""
@@ -195,17 +213,18 @@ class _Score:
             return self.best
         different, which = np.unique(budgets, return_inverse=True)
         if different.size >= len(budgets):
-            return self._solve(budgets)
-        solved = self._solve(different[:, None])  # (different, runs, K)
+            return self.problem.solve(budgets, reward=self.reward).x
+        solved = self.problem.solve(different[:, None], reward=self.reward).x  # (different, runs, K)
         return solved[which.reshape(budgets.shape), np.arange(budgets.shape[1])]
 
     def __call__(self, x: Floats, reach: Floats, budgets: Floats) -> Floats:
         """Return the measures of each round: (4, rounds, runs)."""
         best = self._optima(budgets)
-        optimum, got = self._expected(best), self._got(x, reach)
-        return np.stack(
-            [optimum - self._expected(x), self._got(best, reach) - got, got, np.broadcast_to(optimum, got.shape)]
-        ).astype(np.float64)
+        optimum, got = self.problem.expected_reward(best, self.reward), self._got(x, reach)
+        # What an arm has got in a live round depends on its threshold: there is no expectation given that.
+        mine = got if self.live else self.problem.expected_reward(x, self.reward)
+        measures = [optimum - mine, self._got(best, reach) - got, got, np.broadcast_to(optimum, got.shape)]
+        return np.stack(measures).astype(np.float64)
 
 
 def _check(name: str, played: Floats, budgets: Floats) -> None:

@@ -17,6 +17,7 @@ from scipy.special import stdtrit
 from headgate import checks, files
 from headgate.errors import InputError
 from headgate.extras import extra
+from headgate.frames import Shown, html
 from headgate.laws import Floats
 from headgate.simulation.play import MEASURES
 from headgate.simulation.store import versions
@@ -40,8 +41,8 @@ class Summary(NamedTuple):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Result:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Result(Shown):
     """Regret of each policy at the checkpoints: `regret["thompson"]` is (runs, C), as the others."""
 
     rounds: NDArray[np.int64]
@@ -98,6 +99,27 @@ class Result:
         for name in MEASURES:
             table[name] = np.concatenate([getattr(self, name)[policy].ravel() for policy in self.policies])
         return table
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw expected regret by round, the mean of the runs and one standard deviation: a figure or a path."""
+        return extra("headgate.figures.results").draw_result(self, path)
+
+    def _repr_html_(self) -> str:
+        """Show the final regret of each policy."""
+        table = self.summary()
+        return html(
+            repr(self).splitlines()[0], {name: [getattr(row, name) for row in table] for name in Summary._fields}
+        )
+
+    def __repr__(self) -> str:
+        """Show the final regret of up to eight policies, each with its interval."""
+        lines = [f"Result({len(self.policies)} policies, {len(self.regret[self.policies[0]])} runs, "
+                 f"{self.rounds[-1]:,} rounds)"]  # fmt: skip
+        lines += [
+            f"  {row.policy}: regret {row.regret:.4g} [{row.low:.4g}..{row.high:.4g}], {row.share:.2%} of the optimum"
+            for row in self.summary()[:8]
+        ]
+        return "\n".join([*lines, "  ..."] if len(self.policies) > 8 else lines)
 
     def metadata(self) -> dict[str, Any]:
         """Return versions, seed and configuration: what stands beside the table."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from headgate import checks
+from headgate.errors import ParameterError
 from headgate.problem import Problem, Reward
-from headgate.simulation.budgets import Budget
-from headgate.simulation.environment import Environment
-from headgate.simulation.lineup import Entrant
-from headgate.simulation.plan import Plan, Unit
-from headgate.simulation.play import MEASURES, Curves, play
+from headgate.simulation.budgets import Budget, Budgets
+from headgate.simulation.design import Design, Unit, default_chunk, which_checkpoints
+from headgate.simulation.environment import Draws, Environment
+from headgate.simulation.lineup import Contender, Entrant, contenders
+from headgate.simulation.play import MEASURES, Totals, play
 from headgate.simulation.progress import Counters, progress
 from headgate.simulation.result import Result
 from headgate.simulation.spread import check_backend, spread
@@ -34,6 +36,7 @@ def simulate(
     max_budget: float | None = None,
     hidden: bool | Collection[str] = False,
     step: float | None = None,
+    live: bool | Collection[str] = False,
     reward: Reward = "sum",
     checkpoints: int | ArrayLike = 100,
     chunk: int | None = None,
@@ -57,7 +60,7 @@ def simulate(
     policies
         By name: a class, a (class, options) pair, a `functools.partial`, or a function that is called with
         (law, arms, max_budget, seed=, rounds=). The option `law` has the policy believe in a law that is not the
-        problem's. `Oracle` is told the truth.
+        problem's; "auto" has it learn the law, of whole units where the problem's is. `Oracle` is told the truth.
     budget
         One number, one for each round, a row of them for each run, or a function (t, rng) -> budget with t from 1,
         which needs `max_budget`. Nothing for a replay whose rows have budgets.
@@ -66,6 +69,11 @@ def simulate(
     hidden
         The budget is not told: the policy pours (in steps of `step`) until it is stopped. True for all policies, or
         the names of those concerned.
+    live
+        The rounds are played live: what a success leaves over goes to the other arms. True for all policies, or the
+        names of those concerned. Regret is against the best planned allocation, so that it may fall below 0, and as a
+        live round's worth is not a function of what the arms got, it is what was earned that counts, not what was to be
+        expected. With `hidden` too, nobody knows the budget until it is gone.
     reward
         "sum" or "cascade"; policies are told.
     checkpoints
@@ -92,28 +100,43 @@ def simulate(
     >>> float(result.regret["best"].max())
     0.0
     """
-    plan = Plan.of(
-        problem,
-        policies,
-        budget=budget,
-        rounds=rounds,
-        runs=runs,
-        seed=seed,
-        max_budget=max_budget,
-        hidden=hidden,
+    environment = Draws(problem) if isinstance(problem, Problem) or callable(problem) else problem
+    if runs is None:
+        runs = problem.batch[0] if isinstance(problem, Problem) and problem.batch else 1
+    checks.choice("reward", reward, get_args(Reward))
+    lineup = contenders(policies)
+    design = Design(
+        environment=environment,
+        lineup=lineup,
+        rounds=checks.whole("rounds", rounds),
+        runs=checks.whole("runs", runs),
+        seed=checks.whole("seed", seed, least=0),
+        budgets=Budgets.of(budget, environment, runs, rounds, max_budget),
+        checkpoints=which_checkpoints(checkpoints, rounds),
+        hidden=_named("hidden", hidden, lineup),
         step=step,
+        live=_named("live", live, lineup),
         reward=reward,
-        checkpoints=checkpoints,
-        chunk=chunk,
+        chunk=default_chunk(runs) if chunk is None else checks.whole("chunk", chunk),
     )
+    design.rehearse()
     check_backend(workers, backend, address)
-    store = None if out is None else Store.open(out, plan, resume=resume)
+    store = None if out is None else Store.open(out, design, resume=resume)
     begun = time.perf_counter()
-    curves = _play_all(plan, store, workers, backend, address, show_progress)
-    result = _joined(plan, curves, time.perf_counter() - begun)
+    curves = _play_all(design, store, workers, backend, address, show_progress)
+    result = _joined(design, curves, time.perf_counter() - begun)
     if store is not None:
         result.to_parquet(store.directory / "result.parquet")
     return result
+
+
+def _named(option: str, given: bool | Collection[str], lineup: Sequence[Contender]) -> frozenset[str]:
+    """Return the policies that an option concerns: all, none, or those that it names."""
+    names = {contender.name for contender in lineup}
+    concerned = frozenset((names if given else ()) if isinstance(given, bool) else given)
+    if not concerned <= names:
+        raise ParameterError(f"{option} must name policies of this simulation, got {sorted(concerned - names)}")
+    return concerned
 
 
 @final
@@ -121,38 +144,38 @@ def simulate(
 class _Work:
     """What is sent to a worker."""
 
-    plan: Plan
+    design: Design
     units: tuple[Unit, ...]
     counters: Counters
 
-    def __call__(self, number: int) -> Curves:
+    def __call__(self, number: int) -> Totals:
         self.counters.set(number, 0)
-        return play(self.plan, self.units[number], lambda rounds: self.counters.add(number, rounds))
+        return play(self.design, self.units[number], lambda rounds: self.counters.add(number, rounds))
 
 
 def _play_all(
-    plan: Plan, store: Store | None, workers: int, backend: str, address: str | None, shown: bool | None
-) -> dict[Unit, Curves]:
-    units = tuple(plan.units())
-    finished: dict[Unit, Curves] = {}
-    with progress(len(units), plan.rounds * plan.runs * len(plan.lineup), shown=shown) as counters:
+    design: Design, store: Store | None, workers: int, backend: str, address: str | None, shown: bool | None
+) -> dict[Unit, Totals]:
+    units = tuple(design.units())
+    finished: dict[Unit, Totals] = {}
+    with progress(len(units), design.rounds * design.runs * len(design.lineup), shown=shown) as counters:
         for number, unit in enumerate(units):
             before = None if store is None else store.load(number, unit)
             if before is not None:
                 finished[unit] = before
-                counters.set(number, plan.rounds * len(unit.runs))
+                counters.set(number, design.rounds * len(unit.runs))
         open_units = [number for number, unit in enumerate(units) if unit not in finished]
-        for number, curves in spread(_Work(plan, units, counters), open_units, workers, backend, address):
+        for number, curves in spread(_Work(design, units, counters), open_units, workers, backend, address):
             unit = units[number]
             if store is not None:
                 store.save(number, curves)
             finished[unit] = curves
-            counters.set(number, plan.rounds * len(unit.runs))
+            counters.set(number, design.rounds * len(unit.runs))
     return finished
 
 
-def _joined(plan: Plan, curves: Mapping[Unit, Curves], seconds: float) -> Result:
-    units = plan.units()
-    whole = {c.name: Curves.join([curves[unit] for unit in units if unit.policy == c.name]) for c in plan.lineup}
+def _joined(design: Design, curves: Mapping[Unit, Totals], seconds: float) -> Result:
+    units = design.units()
+    whole = {c.name: Totals.join([curves[unit] for unit in units if unit.policy == c.name]) for c in design.lineup}
     measures = {name: {policy: getattr(found, name) for policy, found in whole.items()} for name in MEASURES}
-    return Result(plan.checkpoints, **measures, configuration=plan.describe(), seconds=seconds)
+    return Result(design.checkpoints, **measures, configuration=design.describe(), seconds=seconds)

@@ -59,36 +59,27 @@ def spread(
     pending, tries = list(units), 0
     with _POOLS[backend](workers, address) as run:
         while pending:
-            before = len(pending)
+            before, failure = len(pending), None
             try:
                 with closing(run(task, tuple(pending))) as outcomes:
                     for unit, outcome in outcomes:
-                        result = _unwrapped(outcome)
+                        if isinstance(outcome, _Failure):
+                            failure = outcome
+                            break
                         pending.remove(unit)
-                        yield unit, result
-            except _OwnError as own:
-                raise own.error from None
+                        yield unit, outcome
             except HeadgateError:
                 raise
-            except Exception as cause:  # the errors of three backends have no common root
+            except Exception as cause:  # a worker was lost; the errors of three backends have no common root
                 tries = 1 if len(pending) < before else tries + 1
                 if tries >= _TRIES:
                     raise WorkerLostError(
                         f"{len(pending)} of {len(units)} units could not be finished, "
                         f"workers were lost {_TRIES} times: {cause}"
                     ) from cause
-
-
-class _OwnError(Exception):
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-
-def _unwrapped(outcome: Any) -> Any:
-    if isinstance(outcome, _Failure):
-        outcome.error.add_note(outcome.where)
-        raise _OwnError(outcome.error)
-    return outcome
+            if failure is not None:
+                failure.error.add_note(failure.where)
+                raise failure.error
 
 
 def _guarded(task: Task[Any], unit: int) -> tuple[int, Any]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from headgate import files
 from headgate.errors import InputError
-from headgate.simulation.plan import Plan, Unit
-from headgate.simulation.play import MEASURES, Curves
+from headgate.simulation.design import Design, Unit
+from headgate.simulation.play import MEASURES, Totals
 
 _CONFIGURATION = "configuration.json"
 _FORMAT = 1
@@ -26,18 +26,18 @@ def versions() -> dict[str, str]:
 
 
 class Store:
-    """Units of one plan, each a file in `DIR/units`, written whole or not at all."""
+    """Units of one design, each a file in `DIR/units`, written whole or not at all."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.units = directory / "units"
 
     @classmethod
-    def open(cls, directory: str | Path, plan: Plan, *, resume: bool) -> Self:
-        """Begin in an empty directory or, to resume, in one whose configuration is the plan's."""
+    def open(cls, directory: str | Path, design: Design, *, resume: bool) -> Self:
+        """Begin in an empty directory or, to resume, in one whose configuration is the design's."""
         store = cls(Path(directory))
         path = store.directory / _CONFIGURATION
-        configuration = {"format": _FORMAT, "headgate": version("headgate"), **plan.describe()}
+        configuration = {"format": _FORMAT, "headgate": version("headgate"), **design.describe()}
         if path.exists() and any(store.units.glob("*.npz")):
             if not resume:
                 raise InputError(f"{store.directory} holds a simulation already: resume it, or choose another folder")
@@ -46,16 +46,16 @@ class Store:
         files.write(path, json.dumps(configuration, indent=2))
         return store
 
-    def load(self, number: int, unit: Unit) -> Curves | None:
+    def load(self, number: int, unit: Unit) -> Totals | None:
         """Return a unit that was finished before, or None; a damaged file counts as none."""
         try:
             with self._path(number).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                curves = Curves(*(arrays[name] for name in MEASURES))
+                curves = Totals(*(arrays[name] for name in MEASURES))
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
         return curves if len(curves.regret) == len(unit.runs) else None
 
-    def save(self, number: int, curves: Curves) -> None:
+    def save(self, number: int, curves: Totals) -> None:
         """Keep a finished unit."""
         content = io.BytesIO()
         np.savez(content, **{name: getattr(curves, name) for name in MEASURES})

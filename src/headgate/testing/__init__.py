@@ -13,14 +13,17 @@ With pytest, every check is a test of its own: parametrise over `POLICY_CHECKS`,
 from headgate.testing.certificate import check_certificate
 from headgate.testing.harness import ConformanceError, MakePolicy
 from headgate.testing.law import LAW_CHECKS, check_law
+from headgate.testing.live import LIVE_CHECKS, check_live
 from headgate.testing.policy import POLICY_CHECKS, check_policy
 
 __all__ = [
     "LAW_CHECKS",
+    "LIVE_CHECKS",
     "POLICY_CHECKS",
     "ConformanceError",
     "MakePolicy",
     "check_certificate",
     "check_law",
+    "check_live",
     "check_policy",
 ]

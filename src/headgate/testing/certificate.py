@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headgate.errors import UnsupportedError
+from headgate.oracle import Reward
 from headgate.testing.harness import expect
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def check_certificate(
     *,
     lower: ArrayLike = 0.0,
     upper: ArrayLike = np.inf,
+    eligible: ArrayLike = True,
     value: ArrayLike | None = None,
     digits: float = 1e-9,
 ) -> float:
@@ -41,8 +43,8 @@ def check_certificate(
         The answer of `problem.solve`, for one problem.
     problem
         The problem it answers, for one batch row.
-    lower, upper, value
-        The limits, and what a success is worth, as they were given to `solve`.
+    lower, upper, eligible, value
+        The limits, the arms that take part, and what a success is worth, as they were given to `solve`.
     digits
         Relative rounding that is forgiven.
 
@@ -55,8 +57,11 @@ def check_certificate(
     """
     if allocation.value.ndim > 0:
         raise UnsupportedError(f"one allocation at a time can be checked, this is a batch of {allocation.value.shape}")
+    if problem.kinds is not None and allocation.reward == "cascade":
+        raise UnsupportedError("a cascade of rounds of several kinds is not separable: this check has no search for it")
     arms, budget, x = problem.arms, float(allocation.budget), allocation.x
     low, high = (np.broadcast_to(np.asarray(limit, dtype=np.float64), (arms,)) for limit in (lower, upper))
+    high = np.where(np.asarray(eligible, dtype=np.bool_), high, 0.0)
     worth, integer = _Worth(problem, allocation.reward, value), problem.law.whole_arms(arms)
     expect(np.all(x >= low) and np.all(x <= high), f"the amounts {x} leave the limits {low} and {high}")
     expect(x.sum() <= max(budget, low.sum()), f"the amounts add up to {x.sum()!r}, more than the budget {budget!r}")
@@ -89,9 +94,9 @@ def check_certificate(
 class _Worth:
     """What an allocation is worth: sums of weighted curves, or the chance of one success."""
 
-    def __init__(self, problem: Problem, reward: str, value: ArrayLike | None) -> None:
+    def __init__(self, problem: Problem, reward: Reward, value: ArrayLike | None) -> None:
         self.problem, self.cascade = problem, reward == "cascade"
-        self.value = np.ones(problem.arms) if value is None else np.asarray(value, dtype=np.float64)
+        self.value = problem.value if value is None else np.asarray(value, dtype=np.float64)
 
     def curves(self, x: Floats) -> Floats:
         """What is added up, for each arm."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from headgate.errors import HeadgateError
 from headgate.feedback import Feedback
 from headgate.laws import Exponential, Floats, Law
-from headgate.policies import Policy
+from headgate.policies import Contextual, Policy
 from headgate.problem import Problem
 
 ARMS = 4
@@ -36,6 +36,11 @@ def expect(condition: object, complaint: str) -> None:
         raise ConformanceError(complaint)
 
 
+def new_policy(make: MakePolicy, law: Law | None = None, **options: Any) -> Policy:
+    """A fresh policy of the suite's size."""
+    return make(law or Exponential(), arms=ARMS, max_budget=BUDGET, **options)
+
+
 def problem_for(law: Law | None = None, arms: int = ARMS) -> Problem:
     """A problem in which half of the budget goes a long way, with one arm that is hardly ever active."""
     activation = np.array([0.9, 0.6, 0.4, 0.05])[:arms]
@@ -45,6 +50,15 @@ def problem_for(law: Law | None = None, arms: int = ARMS) -> Problem:
 def budgets(count: int = ROUNDS, most: float = BUDGET) -> Floats:
     """A budget for each round, never twice the same in a row."""
     return most * (0.3 + 0.7 * np.modf(0.618 * np.arange(1.0, count + 1.0))[0])
+
+
+def known(policy: Policy, arms: int | None = None) -> dict[str, Any]:
+    """What rounds of a policy are given beside a budget: features, for one that takes them, the same in every round."""
+    width = policy.width if isinstance(policy, Contextual) else 0
+    if not width:
+        return {}
+    count = policy.arms if arms is None else arms
+    return {"features": np.modf(0.754 * np.arange(1.0, count * width + 1.0).reshape(count, width))[0] - 0.5}
 
 
 def check_feasible(
@@ -66,10 +80,10 @@ def run(
 ) -> Iterator[tuple[Floats, Feedback]]:
     """Allocate, check, play and observe, round by round."""
     for budget in amounts:
-        x = policy.allocate(budget)
+        x = policy.allocate(budget, **known(policy))
         check_feasible(policy, x, budget, **limits)
         feedback = problem.play(x, rng)
-        policy.observe(x, feedback)
+        policy.observe(x, feedback, **known(policy))
         yield x, feedback
 
 
@@ -91,8 +105,8 @@ def restored(policy: Policy) -> Policy:
     return type(policy).from_data(json.loads(text, parse_constant=refuse))
 
 
-def only(feedback: Feedback, told: Any) -> Feedback:
+def only(feedback: Feedback, arms: Any) -> Feedback:
     """The same feedback with some arms not reported yet."""
-    shown = feedback.reported & told
+    shown = feedback.reported & arms
     won = feedback.success & shown
     return Feedback(won, np.where(won, feedback.threshold, np.nan), shown)

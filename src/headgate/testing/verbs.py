@@ -12,16 +12,26 @@ from headgate.feedback import Feedback
 from headgate.laws import DiscreteWeibull, Exponential, Floats, Weibull
 from headgate.policies import Policy, State
 from headgate.problem import Problem
-from headgate.testing.harness import ARMS, BUDGET, MakePolicy, budgets, check_feasible, expect, problem_for, run_all
+from headgate.testing.harness import (
+    ARMS,
+    BUDGET,
+    MakePolicy,
+    budgets,
+    check_feasible,
+    expect,
+    known,
+    problem_for,
+    run_all,
+)
 
 
 def _play(policy: Policy, state: State, problem: Problem, count: int, seed: int = 0) -> tuple[list[Floats], State]:
     """Play rounds through the verbs; return the allocations, and the state after them."""
     rng, given = np.random.default_rng(seed), []
     for budget in budgets(count):
-        x, state = policy.decide(state, policy.ask(budget))
+        x, state = policy.decide(state, policy.ask(budget, **known(policy)))
         given.append(x)
-        state = policy.absorb(state, x, problem.play(x, rng))
+        state = policy.absorb(state, x, problem.play(x, rng), **known(policy))
     return given, state
 
 
@@ -66,10 +76,10 @@ def absorb_alone_changes_evidence(make: MakePolicy) -> None:
     state = policy.start()
     for budget in budgets(24):
         seen = state.evidence.bins.copy()
-        x, state = policy.decide(state, policy.ask(budget))
+        x, state = policy.decide(state, policy.ask(budget, **known(policy)))
         expect(np.array_equal(state.evidence.bins, seen), "decide must not change evidence")
         others = {key: value for key, value in state.to_dict().items() if key != "evidence"}
-        state = policy.absorb(state, x, problem.play(x, rng))
+        state = policy.absorb(state, x, problem.play(x, rng), **known(policy))
         now = {key: value for key, value in state.to_dict().items() if key != "evidence"}
         expect(not policy.additive or now == others, "absorb of an additive policy must change evidence alone")
         expect(now["round"] == others["round"], "absorb must not begin a round")
@@ -78,7 +88,7 @@ def absorb_alone_changes_evidence(make: MakePolicy) -> None:
 def rounds_have_the_number_they_are_given(make: MakePolicy) -> None:
     """A learner that takes turns with others is told the round's number."""
     policy = _new(make)
-    _, state = policy.decide(policy.start(), policy.ask(BUDGET, round=7))
+    _, state = policy.decide(policy.start(), policy.ask(BUDGET, round=7, **known(policy)))
     expect(state.round == 8, f"after round 7 the state must stand at 8, got {state.round}")
 
 
@@ -95,10 +105,13 @@ def arms_that_are_not_eligible_get_nothing(make: MakePolicy) -> None:
         problem = problem_for(policy.laws)
         for t, budget in enumerate(budgets(24)):
             able = mask if t % 2 else np.ones(ARMS, dtype=bool)
-            x = policy.allocate(budget, eligible=able)
+            x = policy.allocate(budget, eligible=able, **known(policy))
             check_feasible(policy, x, budget, upper=np.where(able, np.inf, 0.0))
-            policy.observe(x, problem.play(x, rng))
-        expect(not policy.allocate(BUDGET, eligible=False).any(), "with no eligible arm there is no allocation")
+            policy.observe(x, problem.play(x, rng), **known(policy))
+        expect(
+            not policy.allocate(BUDGET, eligible=False, **known(policy)).any(),
+            "with no eligible arm there is no allocation",
+        )
 
 
 def limits_of_a_round_are_kept(make: MakePolicy) -> None:
@@ -108,9 +121,9 @@ def limits_of_a_round_are_kept(make: MakePolicy) -> None:
     both = np.maximum(own["lower"], narrow["lower"]), np.minimum(own["upper"], narrow["upper"])
     policy, problem, rng = _new(make, **own), problem_for(), np.random.default_rng(0)
     for t, budget in enumerate(budgets(24)):
-        x = policy.allocate(budget, **(narrow if t % 2 else {}))
+        x = policy.allocate(budget, **(narrow if t % 2 else {}), **known(policy))
         check_feasible(policy, x, budget, *(both if t % 2 else (own["lower"], own["upper"])))
-        policy.observe(x, problem.play(x, rng))
+        policy.observe(x, problem.play(x, rng), **known(policy))
 
 
 def values_are_taken_for_a_round(make: MakePolicy) -> None:
@@ -119,18 +132,20 @@ def values_are_taken_for_a_round(make: MakePolicy) -> None:
     plain, equal, given, own = (_new(make, seed=2, **o) for o in ({}, {"value": 1.0}, {}, {"value": value}))
     rng = np.random.default_rng(0)
     for budget in budgets(24):
-        x, y = given.allocate(budget, value=value), own.allocate(budget)
+        x, y = given.allocate(budget, value=value, **known(given)), own.allocate(budget, **known(own))
         check_feasible(given, x, budget)
         expect(np.array_equal(x, y), "values given for every round must do what the policy's own values do")
         feedback = problem.play(x, rng)
         for policy in (given, own):
-            policy.observe(x, feedback)
+            policy.observe(x, feedback, **known(policy))
         expect(
-            np.array_equal(plain.allocate(budget), equal.allocate(budget, value=np.ones(ARMS))),
+            np.array_equal(
+                plain.allocate(budget, **known(plain)), equal.allocate(budget, value=np.ones(ARMS), **known(equal))
+            ),
             "values of 1 must change nothing",
         )
     try:
-        _new(make, reward="cascade").allocate(BUDGET, value=value)
+        _new(make, reward="cascade").allocate(BUDGET, value=value, **known(_new(make)))
     except HeadgateError:
         return
     expect(False, "a cascade must refuse values other than 1")
@@ -147,13 +162,13 @@ def asks_come_in_batches(make: MakePolicy) -> None:
     }
     problem, rng = problem_for(), np.random.default_rng(0)
     for budget in budgets(24):
-        x = together.allocate(budget, **asks)
+        x = together.allocate(budget, **asks, **known(together))
         feedback = problem.play(x, rng)
-        together.observe(x, feedback)
+        together.observe(x, feedback, **known(together))
         for row, single in enumerate(alone):
-            mine = single.allocate(budget, **{name: values[row] for name, values in asks.items()})
+            mine = single.allocate(budget, **{name: values[row] for name, values in asks.items()}, **known(single))
             expect(np.array_equal(mine, x[row]), f"row {row} of the batch gives {x[row]}, the single run {mine}")
-            single.observe(mine, Feedback(feedback.success[row], feedback.threshold[row]))
+            single.observe(mine, Feedback(feedback.success[row], feedback.threshold[row]), **known(single))
 
 
 #: Every check of the verbs: a function of `make`.

@@ -106,5 +106,7 @@ def _amount_slope(law: Law, x: Floats, rate: Floats) -> Floats:
 
 
 def _smooth(problem: Problem) -> None:
+    if problem.kinds is not None:
+        raise UnsupportedError(f"the information limit takes rounds to be alike, got {problem}")
     if problem.law.whole_arms(problem.arms).any():
         raise UnsupportedError(f"the information limit needs a smooth law, got {problem.law}")

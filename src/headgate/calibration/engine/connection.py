@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, final
 
@@ -24,6 +25,7 @@ class Engine:
 
     backend: Any
     _kept: list[tuple[Table, str]] = field(default_factory=list)
+    _folder: TemporaryDirectory[str] | None = None
 
     @property
     def duckdb(self) -> bool:
@@ -47,10 +49,30 @@ class Engine:
         else:
             table.release()
 
+    def drop_since(self, before: int) -> None:
+        """Let go of the tables that were kept after there had been `before` of them."""
+        for kept, _ in self._kept[before:]:
+            self.drop(kept)
+
     def drop_all(self) -> None:
         """Let go of all of them."""
-        for kept, _ in list(self._kept):
-            self.drop(kept)
+        self.drop_since(0)
+
+    @property
+    def kept(self) -> int:
+        """How many tables are kept."""
+        return len(self._kept)
+
+    def folder(self) -> Path:
+        """Return a folder for files that are needed for as long as the engine is connected."""
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="headgate-")
+        return Path(self._folder.name)
+
+    def close(self) -> None:
+        """Remove the folder, if there is one."""
+        if self._folder is not None:
+            self._folder.cleanup()
 
 
 @contextmanager
@@ -67,16 +89,19 @@ def connect(engine: object = None) -> Iterator[Engine]:
             config = {"memory_limit": MEMORY, "temp_directory": folder, "preserve_insertion_order": False}
             own = ibis.duckdb.connect(**config)
             own.con.execute("SET enable_progress_bar = false")
+            mine = Engine(own)
             try:
-                yield Engine(own)
+                yield mine
             finally:
                 own.disconnect()
+                mine.close()
         return
     given = Engine(_by_name(ibis, engine) if isinstance(engine, str) else engine)
     try:
         yield given
     finally:
         given.drop_all()
+        given.close()
         if isinstance(engine, str) and given.backend.name != "pyspark":  # its session is the process's, not ours
             given.backend.disconnect()
 

@@ -15,7 +15,7 @@ import numpy as np
 from headgate.calibration.engine.connection import Table
 from headgate.evidence import Evidence, bin_edges
 from headgate.extras import extra
-from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, PLAYED, SEEN, SUM, UNITS
+from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, PLAYED, REACHED, SEEN, SUM, UNITS
 
 
 def evidence_of(rows: Table, arms: Mapping[Any, int], max_budget: float) -> Evidence:
@@ -27,8 +27,11 @@ def evidence_of(rows: Table, arms: Mapping[Any, int], max_budget: float) -> Evid
     played = rows.filter(rows.x > 0)  # an arm that got nothing tells nothing
     given = played.select("arm", "count", kind=ibis.ifelse(played.success, PLAYED, FAILED), value=played.x)
     won = played.filter(played.success)
-    seen = won.select("arm", "count", kind=ibis.literal(SEEN, "int8"), value=won.threshold)
-    values = ibis.union(given.mutate(kind=given.kind.cast("int8")), seen)
+    shown = won.threshold.notnull()
+    where = won.select(
+        "arm", "count", kind=ibis.ifelse(shown, SEEN, REACHED), value=ibis.ifelse(shown, won.threshold, won.x)
+    )
+    values = ibis.union(given, where).mutate(kind=ibis._.kind.cast("int8"))
     found = _binned(ibis, values, max_budget).to_pandas()
     evidence = Evidence.empty(len(arms), max_budget)
     arm = found["arm"].map(arms).to_numpy(dtype=np.int64)

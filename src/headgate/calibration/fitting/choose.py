@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -66,7 +65,7 @@ class ArmFit:
     @property
     def ks(self) -> float:
         """The Kolmogorov-Smirnov distance (to Kaplan and Meier where rows are censored)."""
-        return self.goodness.ks
+        return self.goodness.distance
 
 
 def fit_arms(
@@ -105,12 +104,10 @@ def _block(points: Points, names: Sequence[str], wanted: Sequence[str], level: f
     ranked = np.where(edge & ~np.all(edge | ~np.isfinite(aic), axis=0), np.inf, aic)
     best = np.argmin(ranked, axis=0)
     single: dict[int, LawFit] = {}
-    members: dict[int, list[int]] = defaultdict(list)
-    for arm, place in enumerate(best.tolist()):
-        members[place].append(arm)
-    for place, arms in members.items():
+    for place in np.unique(best).tolist():
+        arms = np.flatnonzero(best == place)
         fit = fits[wanted[place]] if alone else fit_law(wanted[place], points.only(arms))
-        single |= {arm: fit.only([arm if alone else i]) for i, arm in enumerate(arms)}
+        single |= {arm: fit.only([i]) for i, arm in enumerate(arms.tolist())}
     return [
         _arm(name, single[arm], points.only([arm]), dict(zip(wanted, aic[:, arm].tolist(), strict=True)), level)
         for arm, name in enumerate(names)

@@ -85,10 +85,11 @@ class LawFit:
         z = float(special.ndtri(0.5 + level / 2.0))
         spread = z * np.sqrt(np.einsum("...ii->...i", self.covariance))
         ends = np.stack([self.theta - spread, self.theta + spread], axis=-1)
-        found = {"rate": np.exp(ends[:, 0])}
-        if self.family.shaped:
-            low, high = (self.family.shape(np.moveaxis(ends, -1, 0)[side]) for side in (0, 1))
-            found["shape"] = np.stack([np.asarray(low), np.asarray(high)], axis=-1)
+        with np.errstate(over="ignore"):  # rows that say nothing leave an interval without an end
+            found = {"rate": np.exp(ends[:, 0])}
+            if self.family.shaped:
+                low, high = (self.family.shape(np.moveaxis(ends, -1, 0)[side]) for side in (0, 1))
+                found["shape"] = np.stack([np.asarray(low), np.asarray(high)], axis=-1)
         if self.family.cure:
             found["activation"] = special.expit(ends[:, -1])
         else:

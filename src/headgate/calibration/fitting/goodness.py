@@ -38,11 +38,6 @@ class Goodness:
     chi_square: float
     freedom: int
 
-    @property
-    def ks(self) -> float:
-        """The Kolmogorov-Smirnov statistic; with censoring its like, against Kaplan and Meier."""
-        return self.distance
-
 
 def log_open(law_fit: LawFit, points: Points, theta: Floats, x: Floats) -> Floats:
     """Log of the share of rows that have not succeeded within x, by the fitted curve of a single arm.

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from headgate.calibration.log import Kind, Rows
 from headgate.calibration.tally import tally
 from headgate.errors import InputError, ParameterError, UnsupportedError
-from headgate.evidence import Evidence
 from headgate.laws import Floats
 
 _EXACT = 200_000  # rows up to which distinct amounts are sorted apart
@@ -111,6 +110,7 @@ def of_rows(
             raise UnsupportedError(
                 "trim needs thresholds that are not censored: this log gives what each row was given"
             )
+    _must_tell(rows.count[rows.success & np.isnan(rows.threshold)].sum())
     used = rows.success | (basis == "all")
     amount = _above_zero(rows.threshold, whole=whole)
     low, high = np.zeros(arms), np.full(arms, np.inf)
@@ -137,19 +137,13 @@ def of_rows(
     )  # fmt: skip
 
 
-def of_evidence(evidence: Evidence) -> Points:
-    """Read the cure model's points from evidence: the means of its bins, 9% wide, so good to about 1e-3."""
-
-    def columns(kind: str) -> tuple[Floats, Floats]:
-        count = evidence.counts(kind)
-        arm, place = np.nonzero(count)
-        return _stacked(evidence.means(kind)[arm, place], count[arm, place], arm, evidence.arms)
-
-    return Points(
-        "censored", *columns("seen"), *columns("failed"),
-        successes=evidence.successes, trials=evidence.trials,
-        low=np.zeros(evidence.arms), high=np.full(evidence.arms, np.inf),
-    )  # fmt: skip
+def _must_tell(silent: float) -> None:
+    """Raise if successes did not tell their threshold: families of laws are compared by thresholds."""
+    if silent:
+        raise UnsupportedError(
+            f"{silent:g} successes do not tell their threshold, which comparing laws needs: "
+            "headgate.estimators.likelihood(law, log.evidence) and policies learn from them, with a law that is given"
+        )
 
 
 def quantiles(amount: Floats, count: Floats, levels: tuple[float, ...]) -> Floats:
@@ -179,15 +173,12 @@ def _columns(
     value: Floats, count: Floats, arm: NDArray[np.int64], use: NDArray[np.bool_], arms: int, *, whole: bool
 ) -> tuple[Floats, Floats]:
     """Put each arm's distinct values in a column, increasing; of very many, those joined that are almost equal."""
-    chosen = np.flatnonzero(use)
-    if not chosen.size:
+    if not use.any():
         return np.ones((0, arms)), np.zeros((0, arms))
-    value, count = value.take(chosen), count.take(chosen)
-    arm = arm.take(chosen) if arms > 1 else np.zeros(chosen.size, dtype=np.int64)
-    if value.size > _EXACT and not whole:
-        return _binned(value, count, arm, arms)
+    value, count, arm = value[use], count[use], arm[use]
     order = np.lexsort((value, arm))
-    return _grouped(value[order], value[order], count[order], arm[order], arms)
+    value, count, arm = value[order], count[order], arm[order]
+    return _grouped(cells(value, FINE) if value.size > _EXACT and not whole else value, value, count, arm, arms)
 
 
 def _grouped(
@@ -198,19 +189,6 @@ def _grouped(
     total, spent = (np.add.reduceat(v, starts) for v in (weight, weight * value))
     least, most = np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts)
     return _stacked(np.where(least == most, least, spent / total), total, arm[starts], arms)
-
-
-def _binned(value: Floats, count: Floats, arm: NDArray[np.int64], arms: int) -> tuple[Floats, Floats]:
-    """Count and mean of each cell of a fine grid, without a sort."""
-    cell = cells(value, FINE)
-    low = int(cell.min())
-    span = int(cell.max()) - low + 1
-    cell -= low
-    key = arm * span + cell if arms > 1 else cell
-    total = tally(key, count, arms * span)
-    spent = tally(key, count * value, arms * span)
-    some = np.flatnonzero(total)
-    return _stacked(spent[some] / total[some], total[some], some // span, arms)
 
 
 def cells(value: Floats, bits: int) -> NDArray[np.int64]:

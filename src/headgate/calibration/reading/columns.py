@@ -11,6 +11,7 @@ from typing import Any, Self, final, get_args
 from headgate import checks
 from headgate.calibration.engine import Engine
 from headgate.calibration.log import Kind
+from headgate.calibration.reading.frames import label_of
 from headgate.calibration.reading.screen import Clean, screen
 from headgate.calibration.reading.tables import open_table
 from headgate.errors import InputError
@@ -46,12 +47,18 @@ class Columns:
     """The same for allocations; without it, that of thresholds."""
     whole: bool = False
     """Thresholds are counts: 1, 2, ..."""
+    untold: bool = False
+    """A success may leave its threshold blank: it tells that what it was given sufficed. Needs allocations."""
     limit: float | None = None
     """A threshold above this is absurd, and its row is not used."""
     where: Mapping[str, str] = field(default_factory=dict)
     """Only rows whose columns have these values are read."""
     round: str | None = None
     """The column that says which rows belong together, such as the student: what they took is a round's budget."""
+    features: tuple[str, ...] = ()
+    """Columns that say what was known of a row before it was given anything: its rows are then kept one by one."""
+    keep_rounds: bool = False
+    """Keep every row with its round, for rewards that ask for at least one success a round. Needs `round`."""
     table: str | None = None
     """Which table of a DuckDB file."""
 
@@ -65,10 +72,14 @@ class Columns:
             checks.choice("kind", self.kind, get_args(Kind), InputError)
         if self.kind == "censored" and self.allocation is None:
             raise InputError("kind 'censored' needs the column of allocations: what was each row given?")
+        if self.untold and self.allocation is None:
+            raise InputError("untold thresholds need the column of allocations: what was each row given?")
         for name in ("threshold_scale", "allocation_scale", "limit"):
             if getattr(self, name) is not None:
                 checks.numbers(name, getattr(self, name), InputError, open_least=True)
-        for name in ("success_values", "failure_values"):
+        if self.keep_rounds and self.round is None:
+            raise InputError("rounds are kept by the column that says which rows belong together: round is missing")
+        for name in ("success_values", "failure_values", "features"):
             given: object = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(value, str) for value in getattr(self, name)):
                 raise InputError(f"{name} must be a list of texts, got {given!r}")
@@ -104,12 +115,12 @@ class Columns:
         """Read a table that has these columns."""
         table = open_table(engine, source, self.table, self.names)
         progress("reading rows")
-        return screen(engine, table, self, source)
+        return screen(engine, table, self, label_of(source))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every column that is named."""
-        named = (self.arm, self.success, self.threshold, self.allocation, self.round, *self.where)
+        named = (self.arm, self.success, self.threshold, self.allocation, self.round, *self.features, *self.where)
         return tuple(name for name in named if name is not None)
 
     def plain(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.calibration.engine import Engine, connect
-from headgate.calibration.engine.sums import in_order
+from headgate.calibration.engine.add_up import in_order
 from headgate.calibration.reading.columns import Columns
 from headgate.calibration.reading.screen import Clean, parse
 from headgate.calibration.reading.tables import open_table

@@ -15,6 +15,7 @@ what ends comes before what begins.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,8 +25,9 @@ from typing import Literal, final
 from headgate import checks
 from headgate.calibration.engine import Engine, Table
 from headgate.calibration.reading.ednet_pseudo import LIMIT
-from headgate.calibration.reading.screen import Clean, tally
-from headgate.calibration.reading.tables import FILE, columns_of, files, open_table, text_table
+from headgate.calibration.reading.parts import Part, in_parts
+from headgate.calibration.reading.screen import TORN, Clean, count_reasons, read_and_dropped
+from headgate.calibration.reading.tables import FILE, columns_of, files, open_table, text_table, torn
 from headgate.errors import InputError
 from headgate.extras import extra
 
@@ -46,6 +48,8 @@ class EdnetRaw:
     questions: str | Path | None = None
     limit: float = LIMIT
     bundles: Literal["split", "enter"] = "split"
+    keep: str | Path | None = None
+    """A folder for what has been read of very many users, so that a run that was stopped goes on; by default none."""
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -54,38 +58,63 @@ class EdnetRaw:
 
     def open(self, engine: Engine, source: str | Path, progress: Callable[[str], None]) -> Clean:
         """Read all users, find their attempts, and say what became of each."""
+        good, counts = self.answers(engine, source, progress)
+        read, dropped = read_and_dropped(source, counts)
+        rows = good.select(
+            "success", arm=good.question, allocation=extra("ibis").null("float64"), threshold=good.seconds
+        )
+        return Clean(rows, "observed", read, dropped, False, "s", None, "attempts and other actions")
+
+    def answers(self, engine: Engine, source: str | Path, progress: Callable[[str], None]) -> Part:
+        """Return the good attempts (user, question, success, seconds), and how many others there are by reason."""
         progress("reading actions")
-        table, folder = _actions(engine, source)
+        found = _user_files(source)
+        first = text_table(engine, found[:1]) if found else open_table(engine, source, columns=("user_id",))
+        columns_of(first, ACTIONS, source)
+        asked = engine.keep(_asked(engine, self.questions, found[0].parent if found else None))
+        if not found:
+            user = first.user_id.cast("string").re_extract(r"(\d+)", 1).cast("int64")
+            return self._attempts(engine, first.mutate(user=user), asked, source)
+
+        def read(paths: list[Path]) -> Part:
+            table = text_table(engine, paths, named=True)
+            user = table[FILE].re_extract(r"u(\d+)\.csv(\.gz)?$", 1).cast("int64")
+            return self._attempts(engine, table.mutate(user=user), asked, source)
+
+        options = (str(self.limit), self.bundles, _digest(asked))
+        return in_parts(engine, found, read, options, self.keep, progress)
+
+    def _attempts(self, engine: Engine, table: Table, asked: Table, source: object) -> Part:
+        """The attempts in a table of actions that has a column `user`."""
         columns_of(table, ACTIONS, source)
+        before = torn(engine)
         actions = engine.keep(_parsed(table))
-        asked = _asked(engine, self.questions, folder)
-        progress("finding attempts")
         events = engine.keep(_events(actions.filter(actions.reason.isnull()), asked))
         visits = _visits(events.filter(events.bundle.notnull()))
         attempts = engine.keep(_judged(_attempts(events, visits, self.bundles), asked, self.limit))
         others = actions.filter(actions.reason.notnull())
-        read, dropped = tally(engine, source, others, _lost(events), _empty(visits), attempts)
+        counts = count_reasons(others, _lost(events), _empty(visits), attempts) | {TORN: torn(engine) - before}
         good = attempts.filter(attempts.reason.isnull())
-        rows = good.select(
-            arm=good.question, allocation=extra("ibis").null("float64"), success=good.code == good.right,
-            threshold=good.seconds,
-        )  # fmt: skip
-        return Clean(rows, "observed", read, dropped, False, "s", None, "attempts and other actions")
+        return Part(good.select("user", "question", "seconds", success=good.code == good.right), counts)
 
 
-def _actions(engine: Engine, source: str | Path) -> tuple[Table, Path | None]:
-    """All users' actions with a column `user`, and where they lie; a table of the engine has `user_id`."""
+def _user_files(source: str | Path) -> list[Path]:
+    """The files of all users; none if the source is a table of the engine."""
     path = Path(source)
     if path.is_dir() and not any(_USER.fullmatch(p.name) for p in path.iterdir()):
         path = next((path / name for name in ("KT3", "KT4") if (path / name).is_dir()), path)
     if not path.is_dir() and not path.is_file() and not any(mark in str(source) for mark in "*?["):
-        table = open_table(engine, source, columns=("user_id",))
-        return table.mutate(user=table.user_id.cast("string").re_extract(r"(\d+)", 1).cast("int64")), None
+        return []
     found = [p for p in files(path, (".csv",)) if _USER.fullmatch(p.name)]
     if not found:
         raise InputError(f"{source} must have user files such as u123.csv, got none")
-    table = text_table(engine, found, named=True)
-    return table.mutate(user=table[FILE].re_extract(r"u(\d+)\.csv(\.gz)?$", 1).cast("int64")), found[0].parent
+    return found
+
+
+def _digest(asked: Table) -> str:
+    """What tells one table of right answers from another."""
+    rows = sorted(map(str, asked.to_pandas().itertuples(index=False, name=None)))
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 
 def _asked(engine: Engine, given: str | Path | None, folder: Path | None) -> Table:
@@ -186,7 +215,7 @@ def _judged(attempts: Table, asked: Table, limit: float) -> Table:
         (known.seconds > limit, f"time above the limit of {limit:g} s"),
         else_=ibis.null("string"),
     )
-    return known.select("question", "code", "right", "seconds", reason=reason)
+    return known.select("user", "question", "code", "right", "seconds", reason=reason)
 
 
 def _lost(events: Table) -> Table:

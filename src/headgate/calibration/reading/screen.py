@@ -11,6 +11,7 @@ import numpy as np
 from headgate.calibration.engine import Engine, Table
 from headgate.calibration.log import Kind
 from headgate.calibration.reading.tables import torn
+from headgate.calibration.records import kept_columns, with_features
 from headgate.errors import InputError
 from headgate.extras import extra
 from headgate.laws import Floats
@@ -38,6 +39,8 @@ class Clean:
     budgets: Floats | None = None
     counted: str = "rows"
     """What was read, used and dropped."""
+    kept: Table | None = None
+    """The same rows with their features and rounds, where these are kept."""
 
     @property
     def used(self) -> int:
@@ -57,8 +60,12 @@ def screen(engine: Engine, source: Table, mapping: Columns, label: object) -> Cl
     shown = good.threshold if kind == "observed" else ibis.ifelse(good.success, good.threshold, ibis.null("float64"))
     given = ibis.null("float64") if mapping.allocation is None else good.allocation
     rows = good.select("arm", "success", allocation=given, threshold=shown)
+    kept = None
+    if mapping.features or mapping.keep_rounds:
+        more = kept_columns(mapping.features, rounds=mapping.round is not None)
+        kept = good.select("arm", "success", *more, allocation=given, threshold=shown)
     budgets = None if mapping.round is None or kind == "complete" else _budgets(good, kind)
-    return Clean(rows, kind, read, dropped, mapping.whole, mapping.units, budgets)
+    return Clean(rows, kind, read, dropped, mapping.whole, mapping.units, budgets, kept=kept)
 
 
 def sample(totals: Table) -> Floats:
@@ -77,13 +84,27 @@ def tally(engine: Engine, label: object, *judged: Table, empty: str | None = Non
 
     A row whose reason is null is good. An error if none is good, in the words of `empty` if there is none at all.
     """
-    counts = [table.group_by("reason").agg(n=table.count()).to_pandas() for table in judged]
-    every = [(reason, int(n)) for found in counts for reason, n in zip(found.reason, found.n, strict=True)]
-    if empty is not None and not every:
+    counts = count_reasons(*judged)
+    if empty is not None and not counts:
         raise InputError(empty)
-    every.append((TORN, torn(engine)))
-    read = sum(n for _, n in every)
-    bad = sorted((-n, reason) for reason, n in every if isinstance(reason, str) and n)
+    return read_and_dropped(label, counts | {TORN: torn(engine)})
+
+
+def count_reasons(*judged: Table) -> dict[str | None, int]:
+    """Return how many rows have each `reason`; None for the good ones."""
+    counts: dict[str | None, int] = {}
+    for table in judged:
+        found = table.group_by("reason").agg(n=table.count()).to_pandas()
+        for reason, n in zip(found.reason, found.n, strict=True):
+            name = reason if isinstance(reason, str) else None
+            counts[name] = counts.get(name, 0) + int(n)
+    return counts
+
+
+def read_and_dropped(label: object, counts: Mapping[str | None, int]) -> tuple[int, dict[str, int]]:
+    """Return how many rows were read, and how many dropped by reason, the most frequent first; an error if all were."""
+    read = sum(counts.values())
+    bad = sorted((-n, reason) for reason, n in counts.items() if reason is not None and n)
     dropped = {reason: -n for n, reason in bad}
     if read == 0:
         raise InputError(f"{label} has no rows")
@@ -134,12 +155,17 @@ def parse(source: Table, mapping: Columns) -> Table:
         "threshold": scaled(number(source[mapping.threshold]), mapping.threshold_scale),
         "timed": ~blank(source[mapping.threshold]),
     }
+    if mapping.untold:
+        unknown = columns["threshold"].isnan().fill_null(False)
+        columns["threshold"] = ibis.ifelse(unknown, ibis.null("float64"), columns["threshold"])
+        columns["timed"] &= ~unknown
     if mapping.allocation is not None:
         scale = mapping.threshold_scale if mapping.allocation_scale is None else mapping.allocation_scale
         columns["allocation"] = scaled(number(source[mapping.allocation]), scale)
         columns["given"] = ~blank(source[mapping.allocation])
     if mapping.round is not None:
         columns["round"] = source[mapping.round].cast("string")
+    columns |= with_features(source, mapping.features, blank)
     return source.select(**columns)
 
 
@@ -176,6 +202,9 @@ def _reason(rows: Table, kind: Kind, mapping: Columns) -> Table:
     wrong += [(~rows.answered, "success missing"), (rows.success.isnull(), "success is an unknown answer")]
     if mapping.allocation is not None:
         wrong += _amount("allocation", rows.allocation, rows.given)
+    if mapping.untold:
+        wrong += [(rows.success & ~rows.timed & (rows.allocation <= 0), "success with an allocation of 0")]
+        needs &= rows.timed
     wrong += [(needs & bad, reason) for bad, reason in _amount("threshold", rows.threshold, rows.timed)]
     if mapping.limit is not None:
         wrong += [(needs & (rows.threshold > mapping.limit), f"threshold above the limit of {mapping.limit:g}")]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.calibration.engine import Engine, Table
+from headgate.calibration.reading.frames import frame_table, is_frame, label_of
 from headgate.errors import InputError
 from headgate.extras import extra
 
@@ -28,8 +29,13 @@ _SHOWN = 12
 def open_table(engine: Engine, source: str | Path, name: str | None = None, columns: Iterable[str] = ()) -> Table:
     """Return a source as one table that has these columns; `name` is that of a table in a DuckDB file.
 
-    An engine other than DuckDB reads the files itself, and a source that is no file is one of its tables.
+    An engine other than DuckDB reads the files itself, and a source that is no file is one of its tables. A source may
+    be a table in memory.
     """
+    if is_frame(source):
+        table = frame_table(source, columns)
+        columns_of(table, columns, label_of(source))
+        return table
     table = None
     if not has_magic(str(source)) and not Path(source).exists() and "/" not in str(source):
         table = _of_engine(engine, str(source))

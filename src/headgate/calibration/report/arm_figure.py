@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,6 +47,11 @@ class _View:
         below = x < self.arm.kept[0]
         return np.where(below, 0.0, -np.expm1(log_open(fit, self.arm.points, fit.theta, x[:, None])[:, 0]))
 
+    @property
+    def scale(self) -> dict[str, Any]:
+        """Scale and limits of the axis of amounts."""
+        return {"xscale": "log", "xlim": (self.low, self.high)} if self.log else {"xlim": (0.0, self.high)}
+
     def grid(self, count: int = 400) -> Floats:
         if self.whole:
             return np.arange(1.0, self.high + 1.0)
@@ -60,17 +65,13 @@ def draw_panels(figure: Figure, arm: ArmFit, *, units: str | None = None, level:
         panel(axes, view)
 
 
-def draw_arm(arm: ArmFit, path: Path, *, units: str | None = None, level: float = 0.9) -> Path:
+def draw_arm(arm: ArmFit, path: Path, units: str | None, level: float) -> Path:
     """Draw one arm's fit to a file."""
 
     def draw(figure: Figure) -> None:
         draw_panels(figure, arm, units=units, level=level)
-        size = words.size(arm)
-        scale = ""
-        if size is not None:
-            scale = f", {size[0] or 'scale '}{words.number(size[1])}{f' {units}' if units and not size[0] else ''}"
-        what = f"{arm.name}: {words.law(arm) if arm.fit else 'no success'}{scale}, p {arm.activation:.3f}"
-        figure.suptitle(what.replace("$", r"\$"), x=0.012, ha="left", fontsize=12.0, fontweight="bold")
+        title = words.title(arm, units).replace("$", r"\$")
+        figure.suptitle(title, x=0.012, ha="left", fontsize=12.0, fontweight="bold")
 
     return style.write(path, (11.0, 3.5), draw)
 
@@ -78,11 +79,11 @@ def draw_arm(arm: ArmFit, path: Path, *, units: str | None = None, level: float 
 def _view(arm: ArmFit, units: str | None, level: float) -> _View:
     curve = arm.curve
     if not curve.amounts.size:
-        return _View(arm, 0.5, max(curve.last, 1.0), False, _label(units), level)
+        return _View(arm, 0.5, max(curve.last, 1.0), False, style.with_units("threshold", units), level)
     top = _reach(arm)
     first, last = (float(curve.amounts[np.searchsorted(curve.reached, share * top)]) for share in (0.01, 0.985))
     log = not arm.law.integer and last > _WIDE * first
-    return _View(arm, 0.8 * first, last * (1.25 if log else 1.05), log, _label(units), level)
+    return _View(arm, 0.8 * first, last * (1.25 if log else 1.05), log, style.with_units("threshold", units), level)
 
 
 def _reach(arm: ArmFit) -> float:
@@ -94,53 +95,39 @@ def _reach(arm: ArmFit) -> float:
     return float(curve.reached[enough][-1]) if arm.points.cure else float(curve.reached[-1])
 
 
-def _label(units: str | None) -> str:
-    return f"threshold ({units})" if units else "threshold"
-
-
 def _density(axes: Axes, view: _View) -> None:
     """Bars are the increments of Kaplan and Meier's curve, so they are right under censoring too."""
-    curve = view.arm.curve
-    title = "Density, per unit of the logarithm" if view.log else "Density"
-    axes.set_title("Probability" if view.whole else title)
     if view.whole:
         n = view.grid()
-        axes.bar(n, np.diff(np.concatenate([[0.0], _steps(view, n)])), width=0.8, color=style.FAINT, label="data")
-        model = np.diff(np.concatenate([[0.0], view.reached(n)]))
-        axes.plot(n, model, "o-", color=style.BLUE, markersize=4.0, linewidth=1.2, label="fitted")
-        axes.set_xlim(0.2, float(n[-1]) + 0.8)
+        draw_counts(axes, np.diff(_steps(view, n), prepend=0.0), np.diff(view.reached(n), prepend=0.0), "data")
+        title = "Probability"
     else:
-        edges = np.geomspace(view.low, view.high, _BINS) if view.log else np.linspace(0.0, view.high, _BINS)
-        width = np.diff(np.log(edges)) if view.log else np.diff(edges)
-        if curve.amounts.size:
-            axes.stairs(np.diff(_steps(view, edges)) / width, edges, fill=True, color=style.FAINT, label="data")
-        grid = view.grid()
-        middle, step = _between(grid, log=view.log)
-        axes.plot(middle, np.diff(view.reached(grid)) / step, color=style.BLUE, linewidth=1.8, label="fitted")
-        _scale(axes, view)
-    axes.set_ylim(bottom=0.0)
-    axes.set_xlabel(view.label)
+        axis = np.log if view.log else np.asarray  # densities are per unit of what the axis shows
+        edges, grid = view.grid(_BINS), view.grid()
+        if view.arm.curve.amounts.size:
+            bars = np.diff(_steps(view, edges)) / np.diff(axis(edges))
+            axes.stairs(bars, edges, fill=True, color=style.FAINT, label="data")
+        middle = (grid[1:] + grid[:-1]) / 2.0
+        slope = np.diff(view.reached(grid)) / np.diff(axis(grid))
+        axes.plot(middle, slope, color=style.BLUE, linewidth=1.8, label="fitted")
+        title = "Density, per unit of the logarithm" if view.log else "Density"
+        axes.set(**view.scale)
+    axes.set(title=title, xlabel=view.label, ylim=(0.0, None))
     axes.legend(loc="upper right", fontsize=8.5)
 
 
-def _between(grid: Floats, *, log: bool) -> tuple[Floats, Floats]:
-    if log:
-        return np.sqrt(grid[1:] * grid[:-1]), np.diff(np.log(grid))
-    return (grid[1:] + grid[:-1]) / 2.0, np.diff(grid)
+def draw_counts(axes: Axes, shares: Floats, probability: Floats, source: str) -> None:
+    """Draw the shares of the whole numbers 1, 2, ... as bars and a law's probabilities as points."""
+    n = np.arange(1, len(shares) + 1)
+    axes.bar(n, shares, width=0.8, color=style.FAINT, label=source)
+    axes.plot(n, probability, "o-", color=style.BLUE, markersize=4.0, linewidth=1.2, label="fitted")
+    axes.set_xlim(0.2, len(shares) + 0.8)
 
 
 def _steps(view: _View, x: Floats) -> Floats:
     """Kaplan and Meier's curve, kept level beyond its end."""
     curve = view.arm.curve
     return np.asarray(curve.at(np.minimum(x, curve.last)))
-
-
-def _scale(axes: Axes, view: _View) -> None:
-    if view.log:
-        axes.set_xscale("log")
-        axes.set_xlim(view.low, view.high)
-    else:
-        axes.set_xlim(0.0, view.high)
 
 
 def _distribution(axes: Axes, view: _View) -> None:
@@ -160,10 +147,11 @@ def _distribution(axes: Axes, view: _View) -> None:
         axes.set_xlim(0.2, float(grid[-1]) + 0.8)
     else:
         axes.plot(grid, view.reached(grid), color=style.BLUE, linewidth=1.4, label="fitted")
-        _scale(axes, view)
-    axes.set_ylim(0.0, 1.12 * max(_reach(arm), float(view.reached(grid)[-1]), 1e-9) if arm.points.cure else 1.02)
-    axes.set_xlabel(view.label)
-    axes.set_title("p G(x)" if arm.points.cure else "Distribution function")
+        axes.set(**view.scale)
+    title, top = "Distribution function", 1.02
+    if arm.points.cure:
+        title, top = "p G(x)", 1.12 * max(_reach(arm), float(view.reached(grid)[-1]), 1e-9)
+    axes.set(title=title, xlabel=view.label, ylim=(0.0, top))
     axes.legend(loc="lower right", fontsize=8.5)
     note = f"distance {arm.ks:.3f}"
     if not np.isnan(arm.goodness.p_value):
@@ -174,9 +162,7 @@ def _distribution(axes: Axes, view: _View) -> None:
 def _quantiles(axes: Axes, view: _View) -> None:
     """The amounts at which law and data reach the same share."""
     arm, curve = view.arm, view.arm.curve
-    axes.set_title("Quantiles")
-    axes.set_xlabel("of the law")
-    axes.set_ylabel("of the data")
+    axes.set(title="Quantiles", xlabel="of the law", ylabel="of the data")
     if arm.fit is None or not curve.amounts.size:
         return
     top = float(min(_reach(arm), 0.9999 * (arm.activation if arm.points.cure else 1.0)))
@@ -191,11 +177,8 @@ def _quantiles(axes: Axes, view: _View) -> None:
     ends = (0.8 * low, 1.25 * high) if view.log else (0.0, 1.05 * high)
     axes.plot(ends, ends, color=style.QUIET, linewidth=1.0, zorder=1)
     axes.plot(theory, data, "o", color=style.BLUE, markersize=3.4, markeredgewidth=0.0, alpha=0.8, zorder=2)
-    if view.log:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-    axes.set_xlim(*ends)
-    axes.set_ylim(*ends)
+    scale = "log" if view.log else "linear"
+    axes.set(xscale=scale, yscale=scale, xlim=ends, ylim=ends)
 
 
 def _inverse(view: _View, most: float) -> tuple[Floats, Floats]:

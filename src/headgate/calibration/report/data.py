@@ -43,12 +43,16 @@ def fields(record: object, names: tuple[str, ...]) -> dict[str, Any]:
 
 def as_data(result: Calibration) -> dict[str, Any]:
     """Return everything but the rows."""
+    from headgate.calibration.report import differing  # noqa: PLC0415  # it writes plain data by this very file
+
     return {
         "reading": fields(result.reading, ("source", "counted", "read", "used", "dropped")),
         **fields(result.log, ("units", "kind", "whole")),
         **fields(result, ("likelihood", "basis", "trim", "level", "bootstrap", "left_out", "replay_error")),
         "arms": [_arm(arm) for arm in result.arms],
         "gains": [_gain(gain, result.problem.names) for gain in result.gains],
+        **({} if result.features is None else {"features": differing.features_data(result.features)}),
+        **({} if result.rounds is None else {"rounds": differing.rounds_data(result.rounds)}),
     }
 
 

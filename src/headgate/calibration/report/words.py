@@ -99,11 +99,40 @@ def gain_cells(gain: Gain, unknown: str) -> list[list[Cell]]:
     return lines
 
 
-def law(arm: ArmFit) -> str:
-    """The law with its shape."""
-    if arm.shape is None:
-        return arm.law.name
-    return f"{arm.law.name} {next(iter(arm.law.shapes()))} {number(arm.shape)}"
+def joined(cell: Cell) -> str:
+    """A text with its interval in brackets after it.
+
+    >>> joined(("2.00", "1.00..2.50")), joined(("weibull", ""))
+    ('2.00 [1.00..2.50]', 'weibull')
+    """
+    text, ends = cell
+    return f"{text} [{ends}]" if ends else text
+
+
+def summary(found: Calibration) -> str:
+    """The gains of the first budgets in one breath."""
+    units = f" {found.log.units}" if found.log.units else ""
+    return "; ".join(
+        f"with {gain.budget:g}{units} {share(gain.model_gain, NOTHING)} by the model and "
+        + (f"{share(gain.replay_gain, NOTHING)} by replay" if gain.replayed else "not known by replay")
+        for gain in found.gains[:3]
+    )
+
+
+def gap(found: Calibration) -> str:
+    """How far the best allocations may be from the optimum."""
+    return f"{max(1e-12, *(gain.gap for gain in found.gains)):.1g}"
+
+
+def title(arm: ArmFit, units: str | None) -> str:
+    """An arm with its law, scale and activation in one line."""
+    found = size(arm)
+    if found is None:
+        return f"{arm.name}: no success, p {arm.activation:.3f}"
+    kind, value, _ = found
+    law = arm.law.name if arm.shape is None else f"{arm.law.name} {next(iter(arm.law.shapes()))} {number(arm.shape)}"
+    scale = (kind or "scale ") + number(value) + (f" {units}" if units and not kind else "")
+    return f"{arm.name}: {law}, {scale}, p {arm.activation:.3f}"
 
 
 def size(arm: ArmFit) -> tuple[str, float, Interval] | None:

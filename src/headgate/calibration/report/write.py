@@ -1,4 +1,4 @@
-"""Everything a calibration leaves in a folder."""
+"""Everything a calibration leaves in a folder: the problem, the evidence, the numbers, the figures and the page."""
 
 from __future__ import annotations
 
@@ -7,38 +7,77 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import headgate
 from headgate import files
+from headgate.calibration.replay import LEAST, stops
+from headgate.calibration.report import differing, words
 from headgate.calibration.report.arm_figure import draw_arm
 from headgate.calibration.report.data import as_data
 from headgate.calibration.report.figures import draw_gains, draw_overview
-from headgate.calibration.report.page import page
+from headgate.calibration.report.forest import draw_forest
+from headgate.figures.page import write_page
 
 if TYPE_CHECKING:
     from headgate.calibration.calibration import Calibration
+    from headgate.calibration.fitting.choose import ArmFit
 
 MOST = 40  # arms that are drawn one by one: of more, those with the most rows
 _ARM = re.compile(r"arm-\d{3,}(-[A-Za-z0-9._-]*)?\.png")
 
 
 def write(result: Calibration, folder: Path) -> Path:
-    """Write problem.toml, calibration.json, figures/ and calibration.html; return the page's path."""
+    """Write problem.toml, evidence.json, calibration.json, figures/ and calibration.html; return the page's path."""
     figures = folder / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     for old in figures.iterdir():
         if _ARM.fullmatch(old.name):  # of a run before, perhaps of other arms
             old.unlink()
     files.write(folder / "problem.toml", result.problem.to_toml())
+    evidence = result.log.evidence.to_dict(result.log.names)
+    files.write(folder / "evidence.json", json.dumps(evidence, ensure_ascii=False))
     files.write(folder / "calibration.json", json.dumps(as_data(result), indent=1, ensure_ascii=False, allow_nan=False))
-    overview = draw_overview(result, figures / "overview.png")
-    gains = draw_gains(result, figures / "gains.png")
     drawn = sorted(sorted(range(len(result.arms)), key=lambda i: -result.arms[i].rows)[:MOST])
-    arms = {
-        i: draw_arm(
-            result.arms[i], figures / file_name(i, result.arms[i].name), units=result.log.units, level=result.level
-        )
+    fits = [
+        (arm := result.arms[i], draw_arm(arm, figures / file_name(i, arm.name), result.log.units, result.level))
         for i in drawn
+    ]
+    return write_page(
+        folder / "calibration.html",
+        "calibration/report/page.html",
+        title=f"Calibration of {result.reading.source}",
+        result=result,
+        summary=words.summary(result),
+        gain_rows=[map(words.joined, line) for gain in result.gains for line in words.gain_cells(gain, "?")],
+        arm_rows=[map(words.joined, words.arm_cells(arm)) for arm in result.arms],
+        fits=[(arm.name, path, _caption(arm)) for arm, path in fits],
+        overview=draw_overview(result, figures / "overview.png"),
+        gains=draw_gains(result, figures / "gains.png"),
+        forest=None if result.features is None else draw_forest(result.features, figures / "features.png"),
+        differing=differing,
+        **_tables(result),
+        gap=words.gap(result),
+        advice=words.times_advice(result),
+        stopped=stops(result.log),
+        least=LEAST,
+        version=headgate.__version__,
+    )
+
+
+def _tables(result: Calibration) -> dict[str, list[list[str]]]:
+    """The lines of what is said of rounds that differ."""
+    features, rounds = result.features, result.rounds
+    found = {
+        "coefficient_rows": [differing.coefficient_cells(c) for c in features.coefficients] if features else [],
+        "feature_rows": differing.feature_gain_cells(features) if features else [],
+        "round_rows": differing.round_gain_cells(rounds) if rounds else [],
     }
-    return files.write(folder / "calibration.html", page(result, overview, gains, arms))
+    return {name: [[words.joined(cell) for cell in line] for line in lines] for name, lines in found.items()}
+
+
+def _caption(arm: ArmFit) -> str:
+    others = [f"{name} {value - min(arm.aic.values()):+.1f}" for name, value in list(arm.aic.items())[:4]]
+    said = f"AIC against the best: {', '.join(others)}. " if len(arm.aic) > 1 else ""
+    return said + " ".join(text[0].upper() + text[1:] + "." for text in arm.warnings)
 
 
 def file_name(number: int, name: str) -> str:

@@ -15,7 +15,7 @@ from headgate.calibration.report.arm_figure import draw_panels
 from headgate.datasets import ednet_quiz
 from headgate.experiments.base import Experiment, Outcome, Setting
 from headgate.experiments.logged.ednet import FILE
-from headgate.figures import fit
+from headgate.figures import style
 from headgate.laws import Weibull
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ def draw(config: Config, outcome: Outcome, figure: Figure) -> None:
     if "times" not in n:
         law, rate = Weibull(shape=float(n["shape"])), 1.0 / float(n["scale"])
         grid = np.linspace(0.0, float(n["high"]), 400)
-        left, right = figure.subplots(1, 2)
-        fit.draw_curve(left, grid, law.pdf(grid, rate), "Density")
-        fit.draw_curve(right, grid, law.cdf(grid, rate), "Distribution function")
-        for axes in (left, right):
-            axes.set_xlabel("seconds")
+        curves = {"Density": law.pdf(grid, rate), "Distribution function": law.cdf(grid, rate)}
+        for axes, (title, curve) in zip(figure.subplots(1, 2), curves.items(), strict=True):
+            axes.plot(grid, curve, color=style.BLUE, linewidth=1.8, label="fitted law")
+            axes.set(xlim=(0.0, grid[-1]), ylim=(0.0, None), title=title, xlabel="seconds")
+            axes.legend(loc="best")
         return
     times, count = np.unique(n["times"], return_counts=True)
     rows = Rows(0 * count, np.full(times.size, np.inf), count > 0, times, count)

@@ -21,18 +21,27 @@ def water_filling() -> dict[str, Any]:
     rows = []
     for budget in BUDGETS:
         best = quiz.solve(budget)
+        equal = float(quiz.expected_reward(_equal_marginals(quiz, budget)))
         rows.append(
             {
                 "budget": budget,
                 "optimum": float(best.value),
                 "gap": float(best.gap),
                 "even": float(quiz.expected_reward(np.full(quiz.arms, budget / quiz.arms))),
-                "equal_marginals": float(quiz.expected_reward(_equal_marginals(quiz, budget))),
+                "equal_marginals": equal,
+                "lost": 1.0 - equal / float(best.value),
                 "by_marginal": float(quiz.expected_reward(_by_marginal(quiz, budget, 1.0))),
             }
         )
-    concave = int(np.sum(quiz.law.is_concave(700.0, quiz.rate)))
-    return {"rows": rows, "concave": concave, "arms": quiz.arms}
+    concave, shapes = int(np.sum(quiz.law.is_concave(700.0, quiz.rate))), np.asarray(quiz.law.shapes()["shape"])
+    wide = ednet_quiz("untrimmed")  # the laws of the published code's solver
+    return {
+        "rows": rows,
+        "concave": concave,
+        "arms": quiz.arms,
+        "shapes": [float(shapes.min()), float(shapes.max())],
+        "untrimmed": [float(wide.solve(budget).value) for budget in BUDGETS],
+    }
 
 
 def _equal_marginals(quiz: Problem, budget: float) -> Floats:

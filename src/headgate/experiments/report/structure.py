@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import headgate as hg
+from headgate import theory
+from headgate.datasets import ednet_quiz
 from headgate.experiments.lineup import SCALE
 from headgate.experiments.synthetic.exponential import BUDGET, RATES, draw_problem
 from headgate.laws import Floats, Law
 from headgate.oracle import solve
+from headgate.simulation import Draws
 
 _LAWS: dict[str, Law] = {
     "exponential": hg.Exponential(),
@@ -23,6 +27,7 @@ _LAWS: dict[str, Law] = {
     "Maxwell": hg.Maxwell(),
     "Nakagami 1.5": hg.Nakagami(shape=1.5),
     "Lomax 2": hg.Lomax(shape=2.0),
+    "beta on [0, 50]": hg.Beta(50.0),
     "log-normal 1": hg.LogNormal(sigma=1.0),
 }
 
@@ -66,7 +71,7 @@ def equivalence(rounds: int) -> dict[str, Any]:
     """RA-UCB that is told the budget and MG-UCB that pours it: the same evidence, the largest difference of shares."""
     rng = np.random.default_rng(3)
     problem = draw_problem(rng)
-    told, pours = (
+    knowing, pours = (
         make(problem.law, problem.arms, BUDGET, rounds=rounds, scale=SCALE, seed=1) for make in (hg.RAUCB, hg.MGUCB)
     )
     block = BUDGET / 1024.0
@@ -74,11 +79,11 @@ def equivalence(rounds: int) -> dict[str, Any]:
     for t in range(rounds):
         whole = t % 2 == 0
         budget = block * int(rng.integers(64, 1025)) if whole else float(rng.uniform(2.0, BUDGET))
-        x, poured = told.allocate(budget), _pour(pours, budget)
+        x, poured = knowing.allocate(budget), _pour(pours, budget)
         off = float(np.max(np.abs(x - poured)))
         at_blocks, anywhere = max(at_blocks, off if whole else 0.0), max(anywhere, off)
         feedback = problem.play(x, rng)
-        told.observe(x, feedback)
+        knowing.observe(x, feedback)
         pours.observe(x, feedback)
     return {"rounds": rounds, "at_blocks": at_blocks, "anywhere": anywhere, "block": block}
 
@@ -121,12 +126,17 @@ def steps(instances: int) -> dict[str, Any]:
 
 
 def _greedy(value: Floats, priority: Floats) -> float:
-    at = np.zeros(len(value), dtype=np.int64)
+    return float(value[np.arange(len(value)), _greedy_steps(len(value), priority)].sum())
+
+
+def _greedy_steps(arms: int, priority: Floats) -> NDArray[np.int64]:
+    """How many steps each arm gets, one after the other, each to the arm whose next has the largest priority."""
+    at = np.zeros(arms, dtype=np.int64)
     for _ in range(priority.shape[1]):
-        at[np.argmax(priority[np.arange(len(value)), at])] += 1
+        at[np.argmax(priority[np.arange(arms), at])] += 1
         if at.max() >= priority.shape[1]:
             break
-    return float(value[np.arange(len(value)), at].sum())
+    return at
 
 
 def _best_steps(value: Floats) -> float:
@@ -135,6 +145,33 @@ def _best_steps(value: Floats) -> float:
     for curve in value[1:]:
         best = np.array([np.max(best[: j + 1] + curve[j::-1]) for j in range(best.size)])
     return float(best[-1])
+
+
+def refinement(instances: int) -> dict[str, Any]:
+    """How far greedy allocations in steps of B/12, B/24, ... lie from the optimum, at most."""
+    rng = np.random.default_rng(9)
+    arms, budget, counts = 4, 12.0, [12 * 2**m for m in range(6)]
+    farthest = np.zeros(len(counts))
+    for _ in range(max(instances // 10, 4)):
+        p, rate = rng.uniform(0.2, 1.0, arms), rng.uniform(1.0, 10.0, arms) / budget
+        best = solve(hg.Exponential(), p, rate, budget).x
+        for m, count in enumerate(counts):
+            grid = budget / count * np.arange(count + 1)
+            value = p[:, None] * -np.expm1(-rate[:, None] * grid)
+            at = _greedy_steps(value.shape[0], np.diff(value, axis=1))
+            farthest[m] = max(farthest[m], float(np.abs(grid[at] - best).max()))
+    return {"steps": [budget / count for count in counts], "farthest": farthest.tolist()}
+
+
+def assumptions(problems: int) -> dict[str, Any]:
+    """Which of the paper's assumptions fail, on problems of its own setting and on the quiz."""
+    drawn = [Draws(draw_problem).problem(0, run) for run in range(problems)]
+    return {
+        "listed": len(theory.check(drawn[0], BUDGET).listed),
+        "problems": problems,
+        "own": sorted({a.name for problem in drawn for a in theory.check(problem, BUDGET).failed}),
+        "quiz": [a.name for a in theory.check(ednet_quiz(), 700.0).failed],
+    }
 
 
 def stability(instances: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -10,19 +11,23 @@ import numpy as np
 import headgate as hg
 from headgate import theory
 from headgate.experiments import curves
-from headgate.experiments.base import Experiment, Outcome, Setting
+from headgate.experiments.base import LEVEL, Experiment, Outcome, Setting, Table
 from headgate.experiments.lineup import (
+    CORRECTED,
     CUCB,
     ETC,
     EVEN,
     GREEDY,
     MARA,
+    PER_ARM,
     SCALED,
     THOMPSON,
     WIDER,
     WRITTEN,
     entrants,
-)
+)  # fmt: skip
+from headgate.experiments.report import judge
+from headgate.experiments.report.judge import mean_of
 from headgate.problem import Problem
 from headgate.simulation import Draws
 
@@ -52,14 +57,8 @@ def draw_problem(rng: np.random.Generator) -> Problem:
 
 def run(config: Config, setting: Setting) -> Outcome:
     """Simulate, and compute every bound for the same problems."""
-    result = setting.simulate(
-        "regret",
-        draw_problem,
-        entrants(*config.policies),
-        budget=config.budget,
-        rounds=config.rounds,
-        runs=config.runs,
-    )
+    size = {"budget": config.budget, "rounds": config.rounds, "runs": config.runs}
+    result = setting.simulate("regret", draw_problem, entrants(*config.policies), **size)
     problems = [Draws(draw_problem).problem(setting.seed, run) for run in range(config.runs)]
     return Outcome("simulated", {"regret": result}, bounds(problems, config))
 
@@ -86,23 +85,17 @@ def bounds(problems: list[Problem], config: Config) -> dict[str, Any]:
 
 
 def draw(config: Config, outcome: Outcome, figure: Figure) -> None:
-    """Both axes logarithmic; bounds that are off the page are named at its top."""
+    """Logarithmic and linear axes; bounds that are off the page are named at its top."""
     result, numbers = outcome.results["regret"], outcome.numbers
     lines = curves.of_result(result) + curves.references(
         result.rounds, config.arms, float(numbers["information_limit"])
     )
-    axes = figure.subplots()
-    curves.draw(axes, lines, inches=3.9, room=6.0)
-    axes.text(
-        0.015,
-        0.985,
+    axes = curves.draw_both(figure, lines, inches=3.9, room=6.0)
+    above = (
         f"above this page: the √T bound, {numbers['sqrt_bound']:.1e},\n"
-        f"the (log T)² bound, {numbers['log_bound']:.0e}; K T is {numbers['trivial']:,.0f}",
-        transform=axes.transAxes,
-        va="top",
-        fontsize=8.0,
-        color="#555555",
+        f"the (log T)² bound, {numbers['log_bound']:.0e}; K T is {numbers['trivial']:,.0f}"
     )
+    axes.text(0.015, 0.985, above, transform=axes.transAxes, va="top", fontsize=8.0, color="#555555")
 
 
 def caption(config: Config, outcome: Outcome) -> str:
@@ -112,23 +105,43 @@ def caption(config: Config, outcome: Outcome) -> str:
         f"{config.rounds:,}: mean expected regret of {config.runs} runs, each on a problem of its own, with one "
         "standard deviation. Dashed: the lower bound K^(2/3) T^(1/3) / 48; dotted: the information limit c* ln T, c* "
         f"= {outcome.numbers['information_limit']:.2f}, the median of the problems (an arm that gets almost nothing "
-        f"at the optimum makes it explode, up to {outcome.numbers['largest_limit']:,.0f} here). Numbers at the right "
-        "are those of the last round."
+        f"at the optimum makes it explode, up to {outcome.numbers['largest_limit']:,.0f} here). {curves.LIMIT_SAYS} "
+        "Numbers at the right are those of the last round."
     )
+
+
+def tables(config: Config, outcome: Outcome) -> list[Table]:  # noqa: ARG001  # every experiment's
+    """What each policy pays a round, in growing windows: a slope of cumulative regret would hide a floor."""
+    result = outcome.results["regret"]
+    ends = [int(result.rounds[-1]) // 2**k for k in (3, 2, 1, 0)]
+    windows = tuple(f"{a:,} to {b:,}" for a, b in pairwise(ends))
+    rows = []
+    for policy, regret in result.regret.items():
+        paid = [mean_of(judge.paid_in(result.rounds, regret, window)) for window in pairwise(ends)]
+        growth = judge.growth_of(result.rounds, regret)
+        rows.append((policy, *(p.show(".4f") for p in paid), growth.show(".2f")))
+    head = ("policy", *windows, "exponent")
+    return [
+        Table(
+            f"Regret a round in growing windows of rounds, with {LEVEL:.0%} intervals; exponent between the last two",
+            head,
+            rows,
+        )
+    ]
 
 
 def _experiment(
     name: str, title: str, paper: str, policies: tuple[str, ...], rounds: int, quick: int
 ) -> Experiment[Config]:
     full, short = Config(policies, rounds), Config(policies, quick)
-    return Experiment(name, title, paper, full, run, draw, caption, short)
+    return Experiment(name, title, paper, full, run, draw, caption, short, (13.0, 5.0), tables=tables)
 
 
 THEORY = _experiment(
     "theory",
     "Regret against the bounds",
     "Figure “Theory”: RA-UCB between the lower bound and the √T bound",
-    (WRITTEN, SCALED, ETC, CUCB, MARA, EVEN, THOMPSON),
+    (WRITTEN, SCALED, CORRECTED, ETC, CUCB, MARA, EVEN, THOMPSON),
     rounds=100_000,
     quick=5_000,
 )
@@ -136,7 +149,7 @@ RA_ETC = _experiment(
     "ra-etc",
     "RA-UCB against RA-ETC",
     "Figure “RA-ETC”: RA-UCB consistently has the lower regret",
-    (WRITTEN, SCALED, WIDER, ETC, CUCB, EVEN, THOMPSON),
+    (WRITTEN, SCALED, WIDER, ETC, PER_ARM, CUCB, EVEN, THOMPSON),
     rounds=10_000,
     quick=2_000,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -15,14 +16,16 @@ from headgate.experiments.lineup import SCALE
 from headgate.experiments.synthetic.exponential import ARMS, BUDGET, RATES, draw_problem
 from headgate.figures import style
 from headgate.figures.regret import Curve
-from headgate.simulation import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from headgate.simulation import Result
+
 KNOWING, POURING = "RA-UCB, told the budget", "MG-UCB, not told"
 THOMPSON, THOMPSON_POURING = "Thompson, told", "Thompson, not told"
+LIVE, LIVE_KNOWN = "Thompson, not told, live", "curves known, not told, live"
 G_MAX = RATES[1]  # the slope of the surrogate, at most lambda' <= M/B
 _SMALL = 2.0
 
@@ -59,22 +62,22 @@ def run(config: Config, setting: Setting) -> Outcome:
         POURING: (hg.MGUCB, {"scale": SCALE}),
         THOMPSON: hg.Thompson,
         THOMPSON_POURING: hg.Thompson,
+        LIVE: hg.Thompson,
+        LIVE_KNOWN: hg.Oracle,
     }
-    results: dict[str, Result] = {}
-    for name, budget in BUDGETS.items():
-        results[name] = setting.simulate(
-            name, draw_problem, policies, budget=budget, hidden={POURING, THOMPSON_POURING}, **options
+    hidden, pouring = {POURING, THOMPSON_POURING, LIVE, LIVE_KNOWN}, {POURING: policies[POURING]}
+    results = {
+        name: setting.simulate(
+            name, draw_problem, policies, budget=budget, hidden=hidden, live={LIVE, LIVE_KNOWN}, **options
         )
-    pouring = {POURING: policies[POURING]}
-    for delta in config.deltas:
-        key = f"delta-{delta:g}"
-        results[key] = setting.simulate(
-            key, draw_problem, pouring, budget=stochastic, hidden=True, step=delta, **options
-        )
-    reference = results["stochastic"].regret[POURING][:, -1]
+        for name, budget in BUDGETS.items()
+    }
+    options |= {"budget": stochastic, "hidden": True}
     sweep = []
     for delta in config.deltas:
-        extra = results[f"delta-{delta:g}"].regret[POURING][:, -1] - reference
+        key = f"delta-{delta:g}"
+        results[key] = setting.simulate(key, draw_problem, pouring, step=delta, **options)
+        extra = (results[key].regret[POURING] - results["stochastic"].regret[POURING])[:, -1]
         bound = float(theory.discretisation_loss(ARMS, G_MAX, delta, config.rounds))
         error = float(extra.std(ddof=1) / extra.size**0.5) if extra.size > 1 else 0.0
         sweep.append({"delta": delta, "extra": float(extra.mean()), "error": error, "bound": bound})
@@ -82,22 +85,23 @@ def run(config: Config, setting: Setting) -> Outcome:
 
 
 def draw(config: Config, outcome: Outcome, figure: Figure) -> None:  # noqa: ARG001  # every experiment's
-    """Regret with both kinds of budget, and the sweep."""
+    """Regret with both kinds of budget, the sweep, and what each way earns, live rounds among them."""
     looks = {
         KNOWING: {"color": style.ORANGE, "width": 3.4},
         POURING: {"color": style.VERMILLION, "line": "--"},
         THOMPSON: {"color": style.BLUE, "width": 2.6},
         THOMPSON_POURING: {"color": style.GREEN, "line": "--"},
     }
-    left, middle, right = figure.subplots(1, 3)
+    left, middle, right, last = figure.subplots(1, 4)
     for axes, name in ((left, "stochastic"), (middle, "adversarial")):
         result = outcome.results[name]
         lines = [
             Curve(policy, result.rounds, result.regret[policy].mean(axis=0), **looks[policy])  # type: ignore[arg-type]  # mixed
-            for policy in result.policies
+            for policy in looks
         ]
         curves.draw(axes, lines, inches=3.3, title=f"{name.capitalize()} budgets")
     _draw_sweep(right, outcome.numbers["sweep"])
+    _draw_earned(last, outcome.results)
 
 
 def _draw_sweep(axes: Axes, sweep: list[dict[str, float]]) -> None:
@@ -110,11 +114,27 @@ def _draw_sweep(axes: Axes, sweep: list[dict[str, float]]) -> None:
     axes.set_yscale("symlog", linthresh=10.0)
     axes.set_ylim(min(-10.0, 2.0 * float(np.min(extra - 2.0 * error))), 40.0 * float(bound.max()))
     axes.axhline(0.0, color=style.FAINT, linewidth=0.8, zorder=0)
-    axes.set_xlabel("step Δ")
-    axes.set_ylabel("regret added by pouring in steps")
-    axes.set_title("MG-UCB-Δ")
+    axes.set(title="MG-UCB-Δ", xlabel="step Δ", ylabel="regret added by pouring in steps")
     axes.minorticks_off()
     axes.legend(loc="upper left", fontsize=8.5)
+
+
+def _draw_earned(axes: Axes, results: Mapping[str, Result]) -> None:
+    """Bars of what each way earned, as a share of the best split that is told every budget."""
+    colors = {"stochastic": style.BLUE, "adversarial": style.ORANGE}
+    policies = (KNOWING, POURING, THOMPSON_POURING, LIVE, LIVE_KNOWN)
+    for place, (name, color) in enumerate(colors.items()):
+        result = results[name]
+        share = [float((result.reward[p][:, -1] / result.optimum[p][:, -1]).mean()) for p in policies]
+        where = np.arange(len(policies)) + 0.4 * (place - 0.5)
+        axes.barh(where, share, height=0.38, color=color, label=name)
+        for at, value in zip(where, share, strict=True):
+            axes.text(value + 0.01, at, f"{value:.0%}", va="center", fontsize=8)
+    axes.axvline(1.0, color=style.INK, linewidth=1.0, linestyle=":")
+    axes.set_yticks(range(len(policies)), [policy.replace(", ", ",\n", 1) for policy in policies], fontsize=8)
+    axes.invert_yaxis()
+    axes.set(title="Live rounds need no budget", xlabel="earned, best split told the budget = 1", xlim=(0.0, 1.8))
+    axes.legend(loc="upper right", fontsize=8)
 
 
 def caption(config: Config, outcome: Outcome) -> str:  # noqa: ARG001  # every experiment's
@@ -123,8 +143,9 @@ def caption(config: Config, outcome: Outcome) -> str:  # noqa: ARG001  # every e
         f"The setting of the paper's synthetic figures (radii x 1e-6), T = {config.rounds:,}, {config.runs} runs, "
         f"budgets at most {config.budget:g}. Stochastic: uniform on [1, {config.budget:g}]. Adversarial: {_SMALL:g} "
         f"whenever one of the first {ARMS // 2} arms has its turn, else {config.budget:g}. Dashed learners are not "
-        "told the budget and pour until it is spent. Right: what pouring in steps of Δ adds to the regret with "
-        "stochastic budgets."
+        "told the budget and pour until it is spent. Third: what pouring in steps of Δ adds to the regret with "
+        "stochastic budgets. Right: successes earned, of the best split that is told each budget; a live round, which "
+        "is not told it either, hands on what a success leaves over."
     )
 
 
@@ -137,5 +158,5 @@ EXPERIMENT = Experiment(
     run=run,
     draw=draw,
     caption=caption,
-    size=(13.5, 4.2),
+    size=(18.0, 4.2),
 )

@@ -11,11 +11,12 @@ from sqlalchemy import Connection, RowMapping, func, select
 from headgate.service import clock, snapshots, views
 from headgate.service.beliefs import LEVEL, Belief, believe
 from headgate.service.dashboard import curves
-from headgate.service.dashboard.bands import band, rim
-from headgate.service.dashboard.memory import Memory
-from headgate.service.dashboard.overview import law_text, recent_reward, rolling, status
+from headgate.service.dashboard.curves import band, rim
+from headgate.service.dashboard.overview import recent_reward, remembered, rolling, summary
+from headgate.service.memory import Memory
 from headgate.service.snapshots import Snapshot
 from headgate.service.store import schema
+from headgate.service.store.rows import row_of
 
 MOST_SHOWN = 12
 """Arms that are drawn: more could not be told apart."""
@@ -25,30 +26,22 @@ _LATEST = 50  # decisions whose mean is the allocation as it is given now
 
 def detail(connection: Connection, name: str, memory: Memory, find: str = "", have: int = 0) -> dict[str, Any]:
     """Return everything on the page: arms whose name holds `find`, the past only if there is more than at `have`."""
-    row = views.row_of(connection, name)
-    spec = json.loads(row["spec"])
+    row = row_of(connection, name)
     key = (row["id"], row["config"], row["seq"], row["complete"])
     belief: Belief = memory.get(("belief", *key), lambda: believe(connection, row))
-    ranked = memory.get(("ranked", *key), lambda: snapshots.most_given(belief))
-    matching = [arm for arm in ranked if find.casefold() in belief.names[arm].casefold()]
+    spec = belief.spec
+    matching = [arm for arm in snapshots.most_given(belief) if find.casefold() in belief.names[arm].casefold()]
     shown = sorted(matching[:MOST_SHOWN])
-    arms = memory.get(("arms", *key, find.casefold()), lambda: _arms(belief, shown))
-    latest = snapshots.last_taken(connection, row["id"])
-    past: list[Snapshot] = memory.get(
-        ("past", row["id"], latest), lambda: snapshots.history(connection, row["id"], _POINTS)
-    )
+    arms = memory.get(("arms", *key, *shown), lambda: _arms(belief, shown))
+    latest, past = remembered(connection, row, memory, _POINTS)
     given, rounds = _given(connection, row)
     retired = schema.arms.c.retired_at.is_not(None) & (schema.arms.c.allocator_id == row["id"])
     return {
-        "name": name,
-        "status": status(connection, row),
+        **summary(connection, row, spec),
         "archived_at": clock.as_text(row["archived_at"]),
-        "law": law_text(spec["law"]),
-        "policy": spec["policy"]["name"],
-        "units": spec["units"],
-        "max_budget": spec["max_budget"],
-        "reward_kind": spec["reward"],
-        "deadline": spec["feedback_deadline"],
+        "max_budget": spec.max_budget,
+        "reward_kind": spec.reward,
+        "deadline": spec.feedback_deadline,
         "level": LEVEL,
         "find": find,
         "arms_in_use": len(belief.names),
@@ -57,7 +50,7 @@ def detail(connection: Connection, name: str, memory: Memory, find: str = "", ha
         "counts": views.counts(connection, row).model_dump(),
         "now": _now(row, belief, past),
         "latest_rounds": rounds,
-        "arms": _with_given(arms, given),
+        "arms": [{**arm, "given": given.get(arm["name"], 0.0) if given else None} for arm in arms],
         "rest": _rest(belief, shown, given),
         "latest": latest,
         "history": None if have == latest else _history(past, [belief.names[arm] for arm in shown]),
@@ -107,10 +100,6 @@ def _amount(belief: Belief, value: Any) -> float:
     return float(value) if value > 1e-9 * belief.spec.max_budget else 0.0
 
 
-def _with_given(arms: list[dict[str, Any]], given: dict[str, float]) -> list[dict[str, Any]]:
-    return [{**arm, "given": given.get(arm["name"], 0.0) if given else None} for arm in arms]
-
-
 def _rest(belief: Belief, shown: list[int], given: dict[str, float]) -> dict[str, Any]:
     """Return what the arms that are not shown get together."""
     names = {belief.names[arm] for arm in shown}
@@ -122,13 +111,13 @@ def _rest(belief: Belief, shown: list[int], given: dict[str, float]) -> dict[str
 
 
 def _given(connection: Connection, row: RowMapping) -> tuple[dict[str, float], int]:
-    """Return the mean of the latest allocations; schedules are not counted, nobody knows how far they get."""
+    """Return the mean of the latest allocations; schedules and live rounds are not counted: they give as they go."""
     table = schema.decisions.c
     answers = connection.execute(
         select(table.answer)
         .where(table.allocator_id == row["id"], table.round >= row["decisions"] - _LATEST)
     ).scalars()  # fmt: skip
-    found = [made for made in (json.loads(answer)["allocation"] for answer in answers) if made is not None]
+    found = [made for made in (json.loads(answer)["allocation"] for answer in answers) if made]
     total: dict[str, float] = {}
     for allocation in found:
         for arm, amount in allocation.items():

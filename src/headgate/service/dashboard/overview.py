@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select
 
+from headgate.errors import HeadgateError
 from headgate.laws import from_dict
 from headgate.service import clock, snapshots, views
-from headgate.service.dashboard.memory import Memory
+from headgate.service.memory import Memory
 from headgate.service.snapshots import Snapshot
+from headgate.service.spec import AllocatorSpec
 from headgate.service.store import schema
 
 _LINES = 50  # allocators that get a line of their past
@@ -21,36 +22,25 @@ _IDLE = 60_000_000
 
 def overview(connection: Connection, memory: Memory) -> dict[str, Any]:
     """Return every allocator in short, busy ones first, archived ones last."""
-    rows = connection.execute(select(schema.allocators)).mappings().all()
     arms = schema.arms.c
-    counts = connection.execute(
-        select(arms.allocator_id, func.count()).where(arms.retired_at.is_(None)).group_by(arms.allocator_id)
-    )
-    in_use = {row[0]: row[1] for row in counts}
+    counts = select(arms.allocator_id, func.count()).where(arms.retired_at.is_(None)).group_by(arms.allocator_id)
+    in_use = {row[0]: row[1] for row in connection.execute(counts)}
+    rows = connection.execute(select(schema.allocators)).mappings().all()
     rows = sorted(rows, key=lambda row: (row["archived_at"] is not None, -row["decisions"], row["name"]))
     return {
         "allocators": [
-            _line(connection, row, in_use.get(row["id"], 0), memory if i < _LINES else None)
+            _line(connection, row, memory if i < _LINES else None) | {"arms": in_use.get(row["id"], 0)}
             for i, row in enumerate(rows)
         ]
     }
 
 
-def _line(connection: Connection, row: RowMapping, arms: int, memory: Memory | None) -> dict[str, Any]:
-    spec = json.loads(row["spec"])
-    past: list[Snapshot] = []
-    if memory is not None:
-        key = ("line", row["id"], snapshots.last_taken(connection, row["id"]))
-        past = memory.get(key, lambda: snapshots.history(connection, row["id"], _POINTS))
+def _line(connection: Connection, row: RowMapping, memory: Memory | None) -> dict[str, Any]:
+    past = [] if memory is None else remembered(connection, row, memory, _POINTS)[1]
     reward, rounds = recent_reward(row, past)
     counts = views.counts(connection, row)
     return {
-        "name": row["name"],
-        "status": status(connection, row),
-        "arms": arms,
-        "law": law_text(spec["law"]),
-        "policy": spec["policy"]["name"],
-        "units": spec["units"],
+        **summary(connection, row, AllocatorSpec.model_validate_json(row["spec"])),
         "decisions": counts.decisions,
         "complete": counts.complete,
         "pending": counts.pending,
@@ -60,6 +50,24 @@ def _line(connection: Connection, row: RowMapping, arms: int, memory: Memory | N
         "used": counts.given / counts.budget if counts.budget > 0.0 else None,
         "past": [point for _, point in rolling(past)],
     }
+
+
+def summary(connection: Connection, row: RowMapping, spec: AllocatorSpec) -> dict[str, Any]:
+    """Return what both pages say of an allocator."""
+    return {
+        "name": row["name"],
+        "status": status(connection, row),
+        "law": law_text(spec.law),
+        "policy": spec.policy["name"],
+        "version": row["config"],
+        "units": spec.units,
+    }
+
+
+def remembered(connection: Connection, row: RowMapping, memory: Memory, most: int) -> tuple[int, list[Snapshot]]:
+    """Return when the last snapshot was taken, and the past until then."""
+    latest, key = snapshots.last_taken(connection, row["id"]), row["id"]
+    return latest, memory.get(("past", key, latest, most), lambda: snapshots.history(connection, key, most))
 
 
 def status(connection: Connection, row: RowMapping) -> str:
@@ -79,7 +87,10 @@ def status(connection: Connection, row: RowMapping) -> str:
 
 def law_text(law: Any) -> str:
     """Return a law in a few words."""
-    found = from_dict(law)
+    try:
+        found = from_dict(law)
+    except HeadgateError:  # a law that this process does not know
+        return str(law.get("name", law) if isinstance(law, dict) else law)
     shapes = [
         f"{name} {value:.3g}"
         if isinstance(value, float | int)

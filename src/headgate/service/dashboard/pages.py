@@ -1,14 +1,29 @@
-"""Pages: templates that escape all they are given, sent with headers that let nothing else in."""
+"""What a browser gets: templates that escape all they are given, with headers that let nothing else in; files.
+
+Scripts and styles are our own, and plotly's from the installed package. Nothing comes from the network.
+"""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
 from typing import Any
 
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import Response
 
-from headgate.service.dashboard.files import PLOTLY
+from headgate.service.faults import NotFoundError
 
+#: With its version, so that browsers may keep it for good.
+PLOTLY = f"plotly-{version('plotly')}.js"
+_OURS = ("dashboard.css", "plain.js", "overview.js", "allocator.js", "charts.js", "arms.js", "mark.svg")
+_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_SMALL = 1_000
 _CSP = "; ".join(
     (
         "default-src 'none'",
@@ -34,27 +49,34 @@ _TEMPLATES = Environment(
 )
 
 
-def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Render a template."""
-    text = _TEMPLATES.get_template(template).render(plotly=PLOTLY, **values)
-    return HTMLResponse(text, status, HEADERS)
+def page(template: str, request: Request, status: int = 200, **values: Any) -> HTMLResponse:
+    """Render a template; `base` is the address at which the visitor found us."""
+    shared = {"plotly": PLOTLY, "base": str(request.base_url).rstrip("/"), "signed_in": False}
+    return HTMLResponse(_TEMPLATES.get_template(template).render(shared | values), status, HEADERS)
 
 
-def overview_page(base: str, signed_in: bool) -> HTMLResponse:
-    """Return the first page; `base` is the address at which the visitor found it."""
-    return page("overview.html", title="Allocators", base=base, signed_in=signed_in)
+def file(name: str, request: Request) -> Response:
+    """Return a script or a style; nothing, if the browser has it already."""
+    if name != PLOTLY and name not in _OURS:
+        raise NotFoundError(f"there is no file {name!r}")
+    content, packed, headers = _read(name)
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", "") and len(content) > _SMALL:
+        return Response(packed, headers=headers | {"Content-Encoding": "gzip"})
+    return Response(content, headers=headers)
 
 
-def allocator_page(name: str, base: str, signed_in: bool) -> HTMLResponse:
-    """Return the page of an allocator."""
-    return page("allocator.html", title=name, name=name, base=base, signed_in=signed_in)
-
-
-def error_page(status: int, title: str, message: str, signed_in: bool) -> HTMLResponse:
-    """Return a page that says what is wrong."""
-    return page("error.html", status, title=title, message=message, signed_in=signed_in)
-
-
-def login_page(message: str | None) -> HTMLResponse:
-    """Return the form that asks for a key, with what was wrong with the last one."""
-    return page("login.html", 200 if message is None else 401, title="Sign in", message=message, signed_in=False)
+@cache
+def _read(name: str) -> tuple[bytes, bytes, dict[str, str]]:
+    """Return a file, the same packed, and the headers it is sent with."""
+    ours = files(__package__) / "static" / name
+    content = (files("plotly") / "package_data" / "plotly.min.js" if name == PLOTLY else ours).read_bytes()
+    headers = {
+        "Content-Type": _TYPES[name.rpartition(".")[2]],
+        "ETag": f'"{hashlib.sha256(content).hexdigest()[:20]}"',
+        "Cache-Control": "public, max-age=31536000, immutable" if name == PLOTLY else "no-cache",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Vary": "Accept-Encoding",
+    }
+    return content, gzip.compress(content, 6), headers

@@ -4,100 +4,167 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import Connection
 
 from headgate.errors import InputError, UnsupportedError
 from headgate.service import clock
+from headgate.service.bodies import LiveRequest
 from headgate.service.engine.learner import Learner
-from headgate.service.engine.records import Decide, Heard, LoggedDecision, Receipt, Report, Results
+from headgate.service.engine.live import Playing
+from headgate.service.engine.order import Part
+from headgate.service.engine.records import TALLY, Decide, Heard, Held, LoggedDecision, Report, Results, StepTaken, hear
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError, ServiceError
 from headgate.service.store import schema, statements
+from headgate.service.store.database import Statement
 
 REFUSALS = (ServiceError, InputError, UnsupportedError)
 """What a single request may deserve, while the others of its batch go on."""
 _MOST_DECISIONS = 20_000
+_MOST_PLAYING = 1_000
+MOST_WORK = 20_000
+"""Decisions times arms that one call may ask for: about half a second of work."""
+
+
+_text = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 @dataclass(slots=True)
 class Memory:
-    """What a worker remembers from batch to batch: a cache, which may be thrown away at any moment."""
+    """What a worker remembers from batch to batch: a cache, which may be thrown away at any moment.
+
+    A batch takes its learners out, and they come back when it has committed: several batches may go on at once, each
+    with allocators of its own.
+    """
 
     learners: dict[int, Learner] = field(default_factory=dict)
     decisions: OrderedDict[str, LoggedDecision] = field(default_factory=OrderedDict)
     """The latest that were committed; they never change."""
+    playing: OrderedDict[str, Playing] = field(default_factory=OrderedDict)
+    """The latest live rounds that are not over."""
+    arms: dict[str, int] = field(default_factory=dict)
+    """How many arms an allocator has: what a decision of it costs."""
 
-    def keep(self, decisions: Mapping[str, LoggedDecision]) -> None:
-        """Remember decisions that are committed now, and drop the oldest."""
-        self.decisions.update(decisions)
+    def keep(self, batch: Batch) -> None:
+        """Remember what was decided and is committed now, and drop the oldest decisions."""
+        self.decisions.update(batch.made)
         while len(self.decisions) > _MOST_DECISIONS:
             self.decisions.popitem(last=False)
+        for key, playing in batch.playing.items():
+            if not playing.round.done:
+                self.playing[key] = playing
+        while len(self.playing) > _MOST_PLAYING:
+            self.playing.popitem(last=False)
+        for learner in batch.learners.values():
+            self.arms[learner.name] = len(learner.active)
 
 
-class Batch:
+@dataclass(slots=True)
+class Batch(ABC):
     """Requests that are answered together.
 
     What they change is gathered and written in a few statements, however many they are. The rows of the allocators,
     locked, are the counters: they are counted up in place and written back.
     """
 
-    def __init__(self, connection: Connection, memory: Memory) -> None:
-        self.made: dict[str, LoggedDecision] = {}
-        """Decisions of this batch, to be remembered once they are committed."""
-        self._connection, self._memory, self._now = connection, memory, clock.now()
-        self._rows: dict[int, dict[str, Any]] = {}
-        self._ids: dict[str, int] = {}
-        self._known: dict[str, LoggedDecision] = {}
-        self._heard: dict[str, Heard] = {}
-        self._reports: list[dict[str, Any]] = []
-        self._waiting: list[dict[str, Any]] = []
-        self._done: list[dict[str, int]] = []
-        self._new: list[dict[str, Any]] = []
+    _connection: Connection
+    _memory: Memory
+    _patient: bool = True
+    """Whether to wait for allocators that another has locked; else their requests are answered with `Held`."""
+    _now: int = field(default_factory=lambda: time.time_ns() // 1000)
+    """In microseconds, as the tables have it: one moment for all of the batch."""
+    _rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """The allocators' rows, by their ids."""
+    _ids: dict[str, int] = field(default_factory=dict)
+    """Their ids, by name."""
+    _held: dict[int | str, Held] = field(default_factory=dict)
+    """Allocators that another has locked, by id and by name."""
+    _closed: dict[int, ConflictError] = field(default_factory=dict)
+    """Allocators that this version cannot open, with the reason."""
+    _known: dict[str, LoggedDecision] = field(default_factory=dict)
+    """Decisions that the requests speak of, by their ids."""
+    playing: dict[str, Playing] = field(default_factory=dict)
+    """Live rounds that the requests speak of, to be remembered once all is committed."""
+    answers: list[Any] = field(default_factory=list)
+    made: dict[str, LoggedDecision] = field(default_factory=dict)
+    """Those of this batch."""
+    learners: dict[int, Learner] = field(default_factory=dict)
+    """Those of the allocators, to be remembered once all is committed."""
+    _heard: dict[str, Heard] = field(default_factory=dict)
+    """What has been reported of those that are reported now."""
+    _write: dict[Statement, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
 
-    def answer(self, requests: Sequence[Decide | Report]) -> list[Any]:
-        """Return for each request what it asks for, or the error it deserves."""
-        answers: list[Any] = [None] * len(requests)
-        reports = [(place, r) for place, r in enumerate(requests) if isinstance(r, Report)]
-        decisions = [(place, r) for place, r in enumerate(requests) if isinstance(r, Decide)]
-        self._lock({r.allocator for _, r in decisions}, {r.decision_id for _, r in reports})
-        for place, report in reports:
-            try:
-                answers[place] = self._absorb(report)
-            except REFUSALS as refusal:
-                answers[place] = refusal
-        if reports:  # before any decision, so that decisions know of every report that came with them
-            self._settle()
-        if decisions:
-            self._find({r.request.decision_id for _, r in decisions if r.request.decision_id})
-        for place, decision in decisions:
-            try:
-                answers[place] = self._decide(decision)
-            except REFUSALS as refusal:
-                answers[place] = refusal
-        self._write()
-        return answers
+    def answer(self, requests: Sequence[Decide | Report | StepTaken]) -> Self:
+        """Put into `answers` for each request the text of its answer, or the error it deserves."""
+        self._lock(requests)
+        answers = self.answers = [None] * len(requests)
+        for place, request in enumerate(requests):
+            if not isinstance(request, Decide):
+                try:
+                    if isinstance(request, Report):
+                        answers[place] = self._absorb(request)
+                    else:
+                        answers[place] = self._go_on(request)
+                except REFUSALS as refusal:
+                    answers[place] = refusal
+        for key in {report["allocator_id"]: None for report in self._write[statements.REPORTED]}:
+            learner = self.learners[key]  # before any decision: they know of every report of their batch
+            self._write[statements.ADD] += learner.settle()
+            self._rows[key]["seq"] = learner.seq
+        # Only now that nobody else decides: an id may have been used while we waited for the lock.
+        self._find({r.request.decision_id for r in requests if isinstance(r, Decide) and r.request.decision_id})
+        for place, request in enumerate(requests):
+            if isinstance(request, Decide):
+                try:
+                    answers[place] = self._decide(request)
+                except REFUSALS as refusal:
+                    answers[place] = refusal
+        for key, learner in self.learners.items():
+            if learner.ordered:
+                self._write[statements.KEEP_STATE] += learner.stand(self._rows[key])
+        self._write[statements.COUNT] = [row | {"key": key} for key, row in self._rows.items()]
+        for statement in statements.IN_THIS_ORDER:
+            if rows := self._write.get(statement):
+                statement.each(self._connection, rows)
+        return self
 
     # -- lock and catch up -------------------------------------------------------------------------------------------
 
-    def _lock(self, names: set[str], reported: set[str]) -> None:
-        """Lock the allocators of these names and decisions, always in one order, and catch up with other workers."""
-        if reported:
-            self._find(reported)
-        ids = {decision.allocator_id for decision in self._known.values()}
-        learners = self._memory.learners
-        for row in statements.LOCK.rows(self._connection, ids=list(ids), names=list(names)):
-            key, learner = row["id"], learners.get(row["id"])
-            self._rows[key], self._ids[row["name"]] = row, key
-            if learner is None:
-                learners[key] = Learner(self._connection, row)
-            elif (learner.config, learner.seq) != (row["config"], row["seq"]):
-                learner.catch_up(self._connection, row)
-        if reported:
-            self._hear()
+    def _lock(self, requests: Sequence[Decide | Report | StepTaken]) -> None:
+        """Lock the allocators of these requests, always in one order, and catch up with other workers."""
+        reported = {r.decision_id for r in requests if not isinstance(r, Decide)}
+        names = {r.allocator for r in requests if isinstance(r, Decide)}
+        self._find(reported)
+        rounds: dict[tuple[int, int], Heard] = {}
+        for decision in self._known.values():
+            rounds[decision.allocator_id, decision.round] = self._heard[decision.id] = Heard()
+        ids = {allocator_id for allocator_id, _ in rounds}
+        lock = statements.LOCK if self._patient else statements.LOCK_FREE
+        for row in lock.rows(self._connection, ids=list(ids), names=list(names)):
+            self._rows[row["id"]], self._ids[row["name"]] = row, row["id"]
+            learner = self._memory.learners.pop(row["id"], None)
+            try:
+                if learner is None:
+                    learner = Learner(self._connection, row)
+                elif (learner.config, learner.seq) != (row["config"], row["seq"]) or (
+                    learner.ordered and learner.stands != (row["decisions"], row["reports"])
+                ):
+                    learner.catch_up(self._connection, row)
+                self.learners[row["id"]] = learner
+            except ConflictError as refusal:  # of this allocator alone
+                self._closed[row["id"]] = refusal
+        if not self._patient and (names - self._ids.keys() or ids - self._rows.keys()):
+            for row in statements.NAMED.rows(self._connection, ids=list(ids), names=list(names)):
+                if row["id"] not in self._rows:
+                    self._held[row["id"]] = self._held[row["name"]] = Held(row["id"])
+        if rounds:
+            hear(self._connection, rounds)
 
     def _find(self, ids: Iterable[str]) -> None:
         """Get to know the decisions of these ids, as far as there are any."""
@@ -112,80 +179,86 @@ class Batch:
             for row in statements.FIND.rows(self._connection, ids=missing):
                 self._known[row["id"]] = LoggedDecision.of_row(row)
 
-    def _hear(self) -> None:
-        """Read what has been reported of the known decisions."""
-        rounds: dict[int, dict[int, Heard]] = defaultdict(dict)
-        for decision in self._known.values():
-            rounds[decision.allocator_id][decision.round] = self._heard[decision.id] = Heard()
-        for allocator_id, heard in rounds.items():
-            for row in statements.HEARD.rows(self._connection, allocator=allocator_id, rounds=list(heard)):
-                heard[row["round"]].add(json.loads(row["results"]), row["spent"])
-
     # -- absorb ------------------------------------------------------------------------------------------------------
 
-    def _absorb(self, report: Report) -> Receipt:
+    def _absorb(self, report: Report) -> str:
         """Take a report: what is new in it is counted and written, a repeat changes nothing."""
         decision = self._known.get(report.decision_id)
         if decision is None:
             raise NotFoundError(f"there is no decision {report.decision_id!r}")
-        row, heard = self._rows[decision.allocator_id], self._heard[decision.id]
-        if report.outcome is None:
-            results, spent, late = decision.silence(heard), None, False
+        if decision.allocator_id in self._held:
+            raise self._held[decision.allocator_id]
+        row, learner = self._rows[decision.allocator_id], self.learners.get(decision.allocator_id)
+        heard = self._heard[decision.id]
+        if learner is None:
+            raise self._closed[decision.allocator_id]
+        said: dict[str, float] = {}
+        if decision.live and not report.ends_live:
+            return self._end_live(decision, report)
+        if report.outcome is None:  # silence until the deadline says that every silent arm failed
+            results: Results = dict.fromkeys(decision.silent(heard) or ())
+            spent, late = None, False
         else:
-            results = {arm: result.threshold for arm, result in report.outcome.results.items()}
+            results = {}
+            for arm, result in report.outcome.results.items():
+                if result.threshold is not None and not result.success:
+                    raise RefusedError("a failure has no threshold", f"results.{arm}")
+                results[arm] = True if result.success and result.threshold is None else result.threshold
+                if result.amount is not None:
+                    said[arm] = result.amount
+                    if result.amount > learner.spec.max_budget:
+                        raise RefusedError(
+                            f"amount must be at most max_budget {learner.spec.max_budget:g}, got {result.amount:g}",
+                            f"results.{arm}.amount",
+                        )
             spent, late = report.outcome.spent, decision.expires_at is not None and self._now > decision.expires_at
         try:
-            news = decision.news(heard, results, spent)
+            new, amounts = decision.news(heard, results, said, spent)
         except ConflictError:
             row["contradictions"] += 1
             raise
-        served = [arm for arm, amount in news.amounts.items() if amount > 0.0]
-        waited = news.spent is not None or any(arm not in heard.results for arm in served)
-        if news.results or news.spent is not None:
-            self._memory.learners[decision.allocator_id].count(news.amounts, news.results)
-            self._reports.append(
-                {
-                    "allocator_id": decision.allocator_id,
-                    "round": decision.round,
-                    "part": heard.parts,
-                    "results": json.dumps(news.results, separators=(",", ":")),
-                    "spent": news.spent,
-                    "recorded_at": self._now,
-                    "by_expiry": report.outcome is None,
-                }
-            )
-            row["late"] += late
-            heard.add(news.results, news.spent)
-            if waited and all(arm in heard.results for arm in served):
-                self._done.append({"a": decision.allocator_id, "r": decision.round})
-                budget = heard.spent if decision.budget is None else decision.budget
-                self._complete(decision.allocator_id, budget, news.amounts, heard.results)
+        spent = spent if heard.spent is None else None
+        told = {arm: said[arm] for arm in new if arm in said}
+        terms = learner.spec.reward == "cascade", schema.BUDGET_UNITS / learner.spec.max_budget
+        before = after = decision.tally(heard, *terms)
+        if new or spent is not None or report.ends_live:
+            part = {
+                "allocator_id": decision.allocator_id,
+                "round": decision.round,
+                "part": heard.parts,
+                "results": _text(new),
+                "amounts": _text(told) if told else None,
+                "spent": spent,
+                "recorded_at": self._now,
+                "by_expiry": report.outcome is None or (report.ends_live and late),
+                "place": row["reports"],
+                "after": row["decisions"],
+            }
+            lasted = None if spent is None else decision.lasted(spent)
+            if learner.ordered:
+                learner.learn(Part(new, amounts, lasted, decision.request))
+            learner.count(amounts, new)
+            if lasted is not None:
+                learner.count_budget(*lasted)
+            self._write[statements.REPORTED].append(part)
+            row["reports"] += 1
+            row["late"] += late and not report.ends_live
+            heard.add(new, told, spent)
+            after = decision.tally(heard, *terms)
+            for counter, had, has in zip(TALLY, before, after, strict=True):
+                row[counter] += has - had
+            if after[0] > before[0]:
+                self._write[statements.DONE].append(part)
         elif report.outcome is not None:
             row["duplicates"] += 1
-        complete = all(arm in heard.results for arm in served)
-        return Receipt(sorted(news.results), [arm for arm in results if arm not in news.results], complete, late)
-
-    def _complete(
-        self, allocator_id: int, budget: float | None, amounts: Mapping[str, float], results: Results
-    ) -> None:
-        """Count a decision of which everything has been reported."""
-        row, spec = self._rows[allocator_id], self._memory.learners[allocator_id].spec
-        won = sum(threshold is not None for threshold in results.values())
-        scale = schema.BUDGET_UNITS / spec.max_budget
-        row["complete"] += 1
-        row["reward"] += min(won, 1) if spec.reward == "cascade" else won
-        row["budget_units"] += round((budget or 0.0) * scale)
-        row["given_units"] += round(sum(amounts.values()) * scale)
-
-    def _settle(self) -> None:
-        """Add what the reports said to the evidence."""
-        cells = []
-        for key, row in self._rows.items():
-            learner = self._memory.learners[key]
-            cells += learner.settle()
-            row["seq"] = learner.seq
-        if cells:
-            statements.ADD.each(self._connection, cells)
+        answer = {
+            "decision_id": decision.id,
+            "accepted": sorted(new),
+            "repeated": [arm for arm in results if arm not in new],
+            "complete": bool(after[0]),
+            "late": late,
+        }
+        return _text(answer)
 
     # -- decide ------------------------------------------------------------------------------------------------------
 
@@ -193,67 +266,101 @@ class Batch:
         """Return the text of a decision: that which was made for its id before, or a new one."""
         key, request = self._ids.get(asked.allocator), asked.request
         if key is None:
-            raise NotFoundError(f"there is no allocator {asked.allocator!r}")
-        row, learner = self._rows[key], self._memory.learners[key]
-        body = request.model_dump_json(exclude={"decision_id"})
+            raise self._held.get(asked.allocator) or NotFoundError(f"there is no allocator {asked.allocator!r}")
+        body = request.model_dump_json(exclude={"decision_id"}, exclude_defaults=True)
         before = self._known.get(request.decision_id or "")
+        live = isinstance(request, LiveRequest)
+        if live:
+            body = json.dumps({"live": True} | json.loads(body))
         if before is not None:
-            if before.allocator_id != key or not _same(before.request, body):
+            if before.allocator_id != key or _meaning(before.request) != _meaning(body):
                 raise ConflictError(f"decision {before.id!r} was asked for with another body")
-            row["duplicates"] += 1
-            return before.answer
+            self._rows[key]["duplicates"] += 1
+            return self._again(before) if live else before.answer
+        row, learner = self._rows[key], self.learners.get(key)
+        if learner is None:
+            raise self._closed[key]
+        if asked.together * len(learner.active) > MOST_WORK:
+            raise RefusedError(
+                f"decisions times arms must be at most {MOST_WORK} in one call, got {asked.together} for "
+                f"{len(learner.active)} arms",
+                "decisions",
+            )
         if row["archived_at"] is not None:
             raise ConflictError(f"allocator {asked.allocator!r} is archived: it makes no more decisions")
-        if request.budget is not None and request.step is not None:
-            raise RefusedError("step is only for a budget that is not known", "step")
-        allocation, steps = None, None
-        if request.budget is None:
-            steps = learner.schedule(request.step, row["decisions"])
+        if request.step is not None and (request.budget is not None or not request.switching):
+            raise RefusedError("step is only for a budget that is not known, and with switching", "step")
+        if request.budget is not None and not request.switching and not live:
+            raise RefusedError("switching is only for a budget that is not known", "switching")
+        allocation: dict[str, float] | None = None
+        steps, opened = None, None
+        if isinstance(request, LiveRequest):
+            allocation, opened = {}, learner.open(request, row["decisions"])
+        elif request.budget is None:
+            turn = row["decisions"]
+            steps = learner.schedule(request, turn) if request.switching else learner.plan(request, turn)
         else:
-            allocation = learner.allocate(request.budget, row["decisions"])
+            allocation = learner.allocate(request, row["decisions"])
         name = request.decision_id or f"{self._now:014x}-{secrets.token_hex(6)}"  # in the order of time, for the index
         expires_at = clock.after(self._now, learner.spec.feedback_deadline)
-        text = json.dumps(  # written once; asked again, the very same text is given
-            {
-                "decision_id": name,
-                "allocator": asked.allocator,
-                "budget": request.budget,
-                "allocation": allocation,
-                "schedule": None if steps is None else [{"arm": arm, "amount": amount} for arm, amount in steps],
-                "created_at": clock.as_text(self._now),
-                "expires_at": clock.as_text(expires_at),
-            },
-            allow_nan=False,
-            separators=(",", ":"),
-        )
+        answer = {
+            "decision_id": name,
+            "allocator": asked.allocator,
+            "budget": request.budget,
+            "allocation": allocation,
+            "schedule": None if steps is None else [{"arm": arm, "amount": amount} for arm, amount in steps],
+            "version": row["config"],
+            "created_at": clock.as_text(self._now),
+            "expires_at": clock.as_text(expires_at),
+        }
+        logged = {
+            "id": name,
+            "allocator_id": key,
+            "round": row["decisions"],
+            "budget": request.budget,
+            "request": body,
+            "answer": _text(answer),  # once: asked again, it is the same
+            "created_at": self._now,
+            "expires_at": expires_at,
+        }
         self._known[name] = self.made[name] = made = LoggedDecision(
-            name, key, row["decisions"], request.budget, body, text, expires_at, allocation, steps
+            **logged, allocation=allocation, steps=steps, live=live
         )
-        self._new.append({column: getattr(made, column) for column in _COLUMNS} | {"created_at": self._now})
+        self._write[statements.DECIDED].append(logged)
+        if allocation and learner.reason is not None:
+            self._write[statements.REASON].append({**logged, "data": learner.reason})
+        if opened is not None:
+            row["decisions"] += 1
+            return self._opened(made, opened)
         if allocation is None or any(allocation.values()):
-            self._waiting.append({"allocator_id": key, "round": made.round, "expires_at": expires_at})
+            self._write[statements.WAIT].append(logged)
         else:  # nobody got anything: there is nothing to be reported
-            self._complete(key, request.budget, {}, {})
+            scale = schema.BUDGET_UNITS / learner.spec.max_budget
+            for counter, has in zip(TALLY, made.tally(Heard(), False, scale), strict=True):
+                row[counter] += has
         row["decisions"] += 1
-        return text
+        return made.answer
 
-    # -- write -------------------------------------------------------------------------------------------------------
+    # -- live rounds: `LiveBatch` plays them -------------------------------------------------------------------------
 
-    def _write(self) -> None:
-        for statement, rows in (
-            (statements.DECIDED, self._new),
-            (statements.REPORTED, self._reports),
-            (statements.WAIT, self._waiting),
-            (statements.DONE, self._done),
-            (statements.COUNT, [row | {"key": key} for key, row in self._rows.items()]),
-        ):
-            if rows:
-                statement.each(self._connection, rows)
+    @abstractmethod
+    def _opened(self, decision: LoggedDecision, playing: Playing) -> str:
+        """Store a live round that begins, and hand out its first step."""
+
+    @abstractmethod
+    def _again(self, decision: LoggedDecision) -> str:
+        """Return what was answered when a live round began."""
+
+    @abstractmethod
+    def _go_on(self, step: StepTaken) -> str:
+        """Take the report of a step of a live round, and hand out the next."""
+
+    @abstractmethod
+    def _end_live(self, decision: LoggedDecision, report: Report) -> str:
+        """End a live round at its deadline."""
 
 
-_COLUMNS = ("allocator_id", "round", "id", "budget", "request", "answer", "expires_at")
-
-
-def _same(first: str, second: str) -> bool:
-    """Whether two requests mean the same, whatever the order of their fields."""
-    return first == second or json.loads(first) == json.loads(second)
+def _meaning(request: str) -> dict[str, Any]:
+    """Return what a stored request says; older ones name what they leave open."""
+    said = json.loads(request)
+    return {name: value for name, value in said.items() if value is not None and (name, value) != ("switching", True)}

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
-from headgate.evidence import Evidence
+from headgate.errors import InputError, UnsupportedError
+from headgate.evidence import Evidence, record_budget
+from headgate.feedback import Feedback
 from headgate.kernels.bins import COUNT, SUM
 from headgate.kernels.record import record
-from headgate.laws import Floats
-from headgate.service.faults import RefusedError
+from headgate.laws import Floats, Law, OneOf
+from headgate.live import LiveRound
+from headgate.policies import Contextual, State
+from headgate.policies.ask import Ask
+from headgate.service.bodies import DecisionRequest, LiveRequest
+from headgate.service.engine import known
+from headgate.service.engine.live import Playing
+from headgate.service.engine.order import Part, in_order, log_of
+from headgate.service.engine.reasons import reason_of
+from headgate.service.engine.records import LoggedDecision, Results
+from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy
-from headgate.service.store import schema
+from headgate.service.store import schema, statements
+from headgate.service.store.rows import arms_of
 
 Cells = list[dict[str, int]]
+_KEEP_EVERY = 500  # decisions and reports after which the state of a policy in order is kept
 _MOST_STEPS = 2_000  # of a schedule: all of them are in the answer
+_MOST_LIVE = 200  # arms of a live round, whose curves are all stored with it
+_MOST_PLANNED = 50  # arms of a plan: half a second or so, in which nobody else decides
 
 
 class Learner:
@@ -29,7 +49,6 @@ class Learner:
     def __init__(self, connection: Connection, row: schema.Fields) -> None:
         self.id: int = row["id"]
         self.name: str = row["name"]
-        self.spec = AllocatorSpec.model_validate_json(row["spec"])
         self.config = self.seq = -1
         self.catch_up(connection, row)
 
@@ -38,53 +57,166 @@ class Learner:
         if row["config"] != self.config:
             self._configure(connection, row)
         if row["seq"] != self.seq:
-            cells = connection.execute(
-                select(schema.evidence).where(
-                    schema.evidence.c.allocator_id == self.id, schema.evidence.c.seq > self.seq
-                )
-            ).all()
-            if cells:
-                table = np.array([tuple(cell)[1:6] for cell in cells], dtype=np.int64)
-                arm, kind, place = table[:, 0], table[:, 1], table[:, 2]
-                self.evidence.bins[arm, kind, COUNT, place] = table[:, 3]
-                self.evidence.bins[arm, kind, SUM, place] = table[:, 4]
+            read_cells(connection, self.id, self._sum, self.seq)
             self.seq = row["seq"]
             if not self._all_active:
                 self._share()
+        if self.ordered:
+            self._follow(connection, row)
 
     def _configure(self, connection: Connection, row: schema.Fields) -> None:
-        arms = connection.execute(
-            select(schema.arms).where(schema.arms.c.allocator_id == self.id).order_by(schema.arms.c.position)
-        ).all()
+        arms = arms_of(connection, self.id)
         specs = [ArmSpec.model_validate_json(arm.spec) for arm in arms]
-        self.config, self.seq = row["config"], -1
+        self._specs = specs
+        self.reason: str | None = None
+        self.spec = AllocatorSpec.model_validate_json(row["spec"])
         self.names = [arm.name for arm in arms]
         self.position = {name: place for place, name in enumerate(self.names)}
         self.active = np.array([place for place, arm in enumerate(arms) if arm.retired_at is None])
-        self.policy = build_policy(self.spec, [specs[place] for place in self.active])
         self.active_names = [self.names[place] for place in self.active]
-        law = build_law(self.spec, specs)
-        self.whole = law.whole_arms(len(arms))
-        self.evidence = Evidence.empty(len(arms), self.spec.max_budget)
-        self._delta = Evidence.empty(len(arms), self.spec.max_budget)
+        self.place = {name: place for place, name in enumerate(self.active_names)}
+        try:
+            self.policy = build_policy(self.spec, [specs[place] for place in self.active], row["seed"])
+            self.whole = build_law(self.spec, specs).whole_arms(len(arms))
+        except (InputError, UnsupportedError) as wrong:  # stored by another version, or with a plug-in that is missing
+            raise ConflictError(
+                f"allocator {self.name!r} cannot be opened by this version: {wrong}; export its evidence into a new one"
+            ) from wrong
+        self.config, self.seq = row["config"], -1
+        self._sum, self._delta = (Evidence.empty(len(arms) + 1, self.spec.max_budget) for _ in range(2))
+        self.evidence, budgets = of_arms_and_budgets(self._sum)
+        self._arms_delta, self._budgets_delta = of_arms_and_budgets(self._delta)
+        self._touched: set[int] = set()
         self._all = np.ones(len(arms), dtype=np.bool_)
         self._all_active = len(self.active) == len(arms)
-        self.state = self.policy.start(self.evidence if self._all_active else None)
+        self.ordered = in_order(self.policy)
+        if self.ordered:
+            self.state, self.stands = self._remembered(connection)
+        else:
+            self.state = self.policy.start(self.evidence if self._all_active else None)
+            self.state.budgets = budgets
 
     def _share(self) -> None:
         """Let the policy see the evidence of the arms in use, where these are not all."""
         self.state.evidence.bins[...] = self.evidence.bins[self.active]
 
+    # -- policies whose state depends on the order of the log ----------------------------------------------------------
+
+    def _remembered(self, connection: Connection) -> tuple[State, tuple[int, int]]:
+        """Return the latest state that was kept, and after how many decisions and reports that was."""
+        table = schema.states
+        row = connection.execute(select(table).where(table.c.allocator_id == self.id)).mappings().first()
+        if row is None or row["config"] != self.config:
+            return self.policy.start(), (0, 0)
+        return self.policy.start().from_dict(json.loads(row["data"])), (row["decisions"], row["reports"])
+
+    def _follow(self, connection: Connection, row: schema.Fields) -> None:
+        """Decide and absorb again, in the order of the log, what has been added to it since."""
+        if self.stands == (row["decisions"], row["reports"]):
+            return
+        for decision, part in log_of(connection, self.id, *self.stands):
+            if part is None:
+                self.again(decision)
+            else:
+                self.learn(part)
+        self.stands = row["decisions"], row["reports"]
+
+    def again(self, decision: LoggedDecision) -> dict[str, float] | list[tuple[str, float]]:
+        """Make a decision of the log again: return its allocation or schedule."""
+        if decision.live:
+            body = {name: value for name, value in json.loads(decision.request).items() if name != "live"}
+            self.open(LiveRequest.model_validate(body), decision.round)
+            return {}
+        request = DecisionRequest.model_validate_json(decision.request)
+        if request.budget is not None:
+            return self.allocate(request, decision.round)
+        return (self.schedule if request.switching else self.plan)(request, decision.round)
+
+    def learn(self, part: Part) -> None:
+        """Let a policy that depends on the order absorb a report; raise, and change nothing, if it cannot be."""
+        x, seen = np.zeros(len(self.names)), np.full(len(self.names), np.nan)
+        won, told = np.zeros(len(self.names), dtype=np.bool_), np.zeros(len(self.names), dtype=np.bool_)
+        for name, threshold in part.results.items():
+            place = self.position[name]
+            x[place], told[place], won[place] = part.amounts[name], True, threshold is not None
+            if threshold is not None and threshold is not True:
+                seen[place] = threshold
+        features = known.terms_of_request(self.policy, self.active_names, part.request)
+        self.state = self.policy.absorb(self.state, x, Feedback(won, seen, told), **features)
+        if part.lasted is not None:
+            self.state = self.policy.absorb_budget(self.state, *part.lasted)
+
+    def stand(self, row: schema.Fields) -> list[dict[str, Any]]:
+        """Note that all of the log is absorbed; return the state to be kept, now and then."""
+        before, self.stands = self.stands, (row["decisions"], row["reports"])
+        if sum(self.stands) // _KEEP_EVERY == sum(before) // _KEEP_EVERY:
+            return []
+        data = json.dumps(self.state.to_dict(), allow_nan=False, separators=(",", ":"))
+        return [{"allocator_id": self.id, "config": self.config, "decisions": row["decisions"],
+                 "reports": row["reports"], "data": data}]  # fmt: skip
+
+    @cached_property
+    def law(self) -> Law:
+        """The law of the arms in use; where that is learned too, the one that is most probable now.
+
+        A learner that thinks of it is not one that decides: the policy weighs laws when it begins a round.
+        """
+        laws = self.policy.laws
+        if not isinstance(laws, OneOf):
+            return laws
+        if isinstance(self.policy, Contextual):
+            return laws.laws[int(np.argmax(self.policy.chances(self.state)))]  # type: ignore[arg-type]  # its own state
+        _, state = self.policy.decide(self.state.copy(), self.policy.ask(self.policy.max_budget))
+        shares: Floats = state.shares  # type: ignore[attr-defined]  # of Thompson, which alone takes such a law
+        return laws.laws[int(np.argmax(shares.mean(axis=0)))]
+
+    def law_of(self, places: NDArray[np.intp]) -> Law:
+        """Return the law of some arms, by their places, retired ones too."""
+        if not isinstance(self.policy.laws, OneOf):
+            return build_law(self.spec, [self._specs[place] for place in places])
+        return self.law
+
     # -- decisions ---------------------------------------------------------------------------------------------------
 
-    def allocate(self, budget: float, turn: int) -> dict[str, float]:
+    def _ask(self, request: DecisionRequest, turn: int) -> Ask:
+        """Return what the decision of that number wants, in the order of the arms in use."""
+        terms: dict[str, Any] = known.terms(self.policy, self.active_names, request.features, request.arm_features)
+        for name, usual in (("value", self.policy.value), ("lower", 0.0), ("upper", np.inf), ("eligible", False)):
+            wanted = getattr(request, name)
+            if wanted is not None:
+                terms[name] = np.broadcast_to(usual, len(self.active)).copy()
+                by_arm = dict.fromkeys(wanted, True) if name == "eligible" else wanted
+                for arm, number in by_arm.items():
+                    place = self.place.get(arm)
+                    if place is None:
+                        raise RefusedError(f"there is no arm {arm!r} in use", name)
+                    terms[name][place] = number
+        budget = self.policy.max_budget if request.budget is None else request.budget
+        return self.policy.ask(budget, round=turn, **terms)
+
+    def allocate(self, request: DecisionRequest, turn: int) -> dict[str, float]:
         """Split a budget, as the decision of that number."""
-        x, self.state = self.policy.decide(self.state, self.policy.ask(budget, round=turn))
+        x, self.state = self.policy.decide(self.state, self._ask(request, turn))
+        self.reason = reason_of(self.policy)
         return dict(zip(self.active_names, x.tolist(), strict=True))
 
-    def schedule(self, step: float | None, turn: int) -> list[tuple[str, float]]:
+    def open(self, request: LiveRequest, turn: int) -> Playing:
+        """Begin a live round, as the decision of that number."""
+        policy = self.policy
+        if len(self.active) > _MOST_LIVE:
+            raise RefusedError(f"a live round has at most {_MOST_LIVE} arms, this one has {len(self.active)}", "body")
+        ask = self._ask(request, turn)
+        (x, y), self.state = policy.begin_live(self.state, ask)
+        live = LiveRound(
+            x, y, budget=request.budget, value=1.0 if ask.value is None else ask.value, lower=ask.limits.lower,
+            upper=np.minimum(ask.limits.upper, policy.max_budget), whole=policy.whole, reward=self.spec.reward,
+            switching=request.switching,
+        )  # fmt: skip
+        return Playing(live, self.active_names)
+
+    def schedule(self, request: DecisionRequest, turn: int) -> list[tuple[str, float]]:
         """Plan for a budget that nobody knows yet."""
-        policy, names = self.policy, self.active_names
+        policy, names, step = self.policy, self.active_names, request.step
         least = self.spec.max_budget / _MOST_STEPS
         if step is not None and step < least:
             raise RefusedError(f"step must be at least max_budget / {_MOST_STEPS}, {least:g}, got {step:g}", "step")
@@ -92,8 +224,7 @@ class Learner:
         resolution = self.spec.max_budget / blocks if step is None else None
         if step is None and policy.whole.any():
             step, resolution = float(np.ceil(max(self.spec.max_budget / blocks, 1.0))), None
-        ask = policy.ask(policy.max_budget, round=turn)
-        (arms, amounts), self.state = policy.decide_pour(self.state, ask, step, resolution)
+        (arms, amounts), self.state = policy.decide_pour(self.state, self._ask(request, turn), step, resolution)
         steps: list[tuple[str, float]] = []
         for arm, amount in zip(arms.tolist(), amounts.tolist(), strict=True):
             if steps and steps[-1][0] == names[arm]:
@@ -102,35 +233,55 @@ class Learner:
                 steps.append((names[arm], amount))
         return steps
 
+    def plan(self, request: DecisionRequest, turn: int) -> list[tuple[str, float]]:
+        """Plan for a budget that nobody knows, without taking up an arm again, by how long budgets have lasted."""
+        names = self.active_names
+        if len(names) > _MOST_PLANNED:
+            raise RefusedError(
+                f"switching must be true with more than {_MOST_PLANNED} arms, got {len(names)}", "switching"
+            )
+        plan, self.state = self.policy.decide_plan(self.state, self._ask(request, turn))
+        return [(names[arm], float(plan.amounts[arm])) for arm in plan.order.tolist()]
+
     # -- evidence ----------------------------------------------------------------------------------------------------
 
-    def count(self, amounts: Mapping[str, float], results: Mapping[str, float | None]) -> None:
+    def count(self, amounts: Mapping[str, float], results: Results) -> None:
         """Add results to what this transaction has gathered; raise, and add nothing, if they cannot be counted."""
-        arms, delta = len(self.names), self._delta
+        arms, delta = len(self.names), self._arms_delta
         x, won, seen = np.zeros(arms), np.zeros(arms, dtype=np.bool_), np.full(arms, np.nan)
         for name, threshold in results.items():
             place = self.position[name]
+            self._touched.add(place)
             x[place] = np.floor(amounts[name]) if self.whole[place] else amounts[name]
             if threshold is not None:
-                won[place], seen[place] = True, threshold
+                won[place], seen[place] = True, np.nan if threshold is True else threshold
         if not record(delta.bins, delta.edges, delta.max_budget * (1.0 + 1e-9), x, won, seen, self._all):
             raise RefusedError("the results cannot be counted: a threshold lies above what its arm got", "results")
 
+    def count_budget(self, amount: float, censored: bool) -> None:
+        """Add how long a budget lasted, at least so long if `censored`, to what this transaction has gathered."""
+        record_budget(self._budgets_delta, amount, censored)
+        self._touched.add(len(self.names))
+
     def add(self, bins: Floats) -> None:
         """Add evidence from elsewhere to what this transaction has gathered."""
-        self._delta.bins[...] += bins
+        self._arms_delta.bins[...] += bins
+        self._touched.update(range(len(self.names)))
 
     def settle(self) -> Cells:
         """Take over what was gathered; return it as cells to add to the database, in the order of their keys."""
-        delta = self._delta.bins
-        arm, kind, place = np.nonzero(delta[:, :, COUNT, :])
-        if not arm.size:
+        rows = np.array(sorted(self._touched), dtype=np.intp)  # the others' cells are all 0, and may be very many
+        self._touched.clear()
+        delta = self._delta.bins[rows]
+        which, kind, place = np.nonzero(delta[:, :, COUNT, :])
+        if not which.size:
             return []
         self.seq += 1
-        counts, totals = delta[arm, kind, COUNT, place], delta[arm, kind, SUM, place]
-        table = np.stack([arm, kind, place, counts.astype(np.int64), totals.astype(np.int64)], axis=1).tolist()
-        self.evidence.bins[...] += delta
-        delta[...] = 0.0
+        row, counts, totals = rows[which], delta[which, kind, COUNT, place], delta[which, kind, SUM, place]
+        position = np.where(row == len(self.names), schema.BUDGETS, row)
+        table = np.stack([position, kind, place, counts.astype(np.int64), totals.astype(np.int64)], axis=1).tolist()
+        self._sum.bins[rows] += delta
+        self._delta.bins[rows] = 0.0
         if not self._all_active:
             self._share()
         return [
@@ -139,11 +290,22 @@ class Learner:
         ]
 
 
-def evidence_of(connection: Connection, allocator_id: int, arms: int, max_budget: float) -> Evidence:
-    """Read an allocator's evidence."""
-    found = Evidence.empty(arms, max_budget)
-    table = schema.evidence
-    for cell in connection.execute(select(table).where(table.c.allocator_id == allocator_id)):
-        found.bins[cell.position, cell.kind, COUNT, cell.bin] = cell.number
-        found.bins[cell.position, cell.kind, SUM, cell.bin] = cell.total
-    return found
+def read_evidence(connection: Connection, allocator_id: int, arms: int, max_budget: float) -> tuple[Evidence, Evidence]:
+    """Return what has been seen of an allocator's arms, and of how long budgets lasted."""
+    everything = Evidence.empty(arms + 1, max_budget)
+    read_cells(connection, allocator_id, everything)
+    return of_arms_and_budgets(everything)
+
+
+def of_arms_and_budgets(everything: Evidence) -> tuple[Evidence, Evidence]:
+    """Return all rows but the last, and the last (`schema.BUDGETS`), as evidence that shares their numbers."""
+    bins = everything.bins
+    return replace(everything, bins=bins[:-1]), replace(everything, bins=bins[-1:])
+
+
+def read_cells(connection: Connection, allocator_id: int, everything: Evidence, since: int = -1) -> None:
+    """Put an allocator's cells, those that changed since then, into evidence of its arms and one row more."""
+    _, rows = statements.CELLS.table(connection, allocator_id=allocator_id, since=since)
+    if rows:
+        row, kind, place, number, total = np.array(rows, dtype=np.int64).T
+        everything.bins[row, kind, COUNT, place], everything.bins[row, kind, SUM, place] = number, total

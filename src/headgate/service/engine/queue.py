@@ -9,96 +9,111 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
-from headgate.service.engine.batch import REFUSALS, Batch, Memory
-from headgate.service.engine.records import Change, Decide, Request
-from headgate.service.faults import UnavailableError
+from headgate.service.bodies import DecisionRequest
+from headgate.service.engine.batch import REFUSALS, Memory
+from headgate.service.engine.live_batch import LiveBatch
+from headgate.service.engine.records import Change, Decide, Held, Report, Request
+from headgate.service.faults import InternalError, UnavailableError
 from headgate.service.store import Database
 from headgate.service.store.database import unavailable
 
 T = TypeVar("T")
+Wait = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Does what waits for the database, somewhere."""
 _MOST_IN_A_BATCH = 512
+_MOST_IN_THE_LOOP = 2_000
+"""Decisions times arms that the event loop does itself, some 20 ms; what is more is done in a thread."""
+_A_REPORT = 20
+"""What a report costs, counted in arms of a decision."""
 _MOST_WAITING = 20_000
+_LANES = 8
+"""Allocators, locked by others, that are waited for at once."""
 _TRIES = 5
 _log = logging.getLogger("headgate.service")
 
 
 class Ledger:
-    """Answers requests from a database, for one thread at a time."""
+    """Answers requests from a database."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.memory = Memory()
 
-    def answer(self, requests: Sequence[Request]) -> list[Any]:
-        """Return for each request its answer or its error; what is answered is durable."""
-        rounds = [r for r in requests if not isinstance(r, Change)]
-        answers = iter(self._together(rounds) if rounds else ())
-        return [self._alone(r) if isinstance(r, Change) else next(answers) for r in requests]
+    def answer(self, requests: Sequence[Request], patient: bool = True) -> list[Any]:
+        """Return for each request its answer or its error; what is answered is durable.
 
-    async def answer_in(
-        self, wait: Callable[[Callable[[], Any]], Awaitable[Any]], requests: Sequence[Any]
-    ) -> list[Any]:
+        Not `patient`, requests of allocators that another has locked are answered with `Held`.
+        """
+        try:
+            self.answer_in(_here, requests, patient).send(None)  # nothing is waited for elsewhere: it ends at once
+        except StopIteration as end:
+            answers: list[Any] = end.value
+        return answers
+
+    async def answer_in(self, wait: Wait, requests: Sequence[Any], patient: bool = True) -> list[Any]:
         """Do as `answer` does, with what waits for the database done by `wait`."""
-        if not self.database.is_sqlite or any(
-            isinstance(r, Change) or (isinstance(r, Decide) and r.request.budget is None) for r in requests
-        ):  # schedules take long
-            answers: list[Any] = await wait(lambda: self.answer(requests))
-            return answers
-        try:
-            connection = self.database.begin_at_once() or await wait(self.database.begin)
-        except UnavailableError as refusal:
-            return [refusal] * len(requests)
-        try:
-            batch = Batch(connection, self.memory)
-            answers = batch.answer(requests)
-            await wait(connection.commit)
-        except BaseException as cause:
-            self.memory.learners.clear()
-            connection.invalidate()  # a commit that failed may have left its transaction, and so its lock
-            if isinstance(cause, self.database.failures):
-                return [unavailable(cause)] * len(requests)
-            raise
-        finally:
-            connection.close()
-        if batch.made:
-            self.memory.keep(batch.made)
-        return answers
+        rounds = [r for r in requests if not isinstance(r, Change)]
+        answers: list[Any] = []
+        if rounds:
+            try:
+                batch = await self._transact(wait, lambda c: LiveBatch(c, self.memory, patient).answer(rounds))
+                answers = batch.answers
+                self.memory.learners.update(batch.learners)
+                if batch.made or batch.playing:
+                    self.memory.keep(batch)
+            except UnavailableError as refusal:
+                answers = [refusal] * len(rounds)
+            except Exception as error:  # noqa: BLE001  # a bug: it is the error of one of them alone, and nothing was stored
+                if len(rounds) == 1:
+                    answers = [_internal(error)]
+                else:
+                    answers = [(await self.answer_in(wait, [r], patient))[0] for r in rounds]
+        rest = iter(answers)
+        return [await self._alone(wait, r) if isinstance(r, Change) else next(rest) for r in requests]
 
-    def _together(self, requests: Sequence[Any]) -> list[Any]:
-        def work(connection: Connection) -> tuple[Batch, list[Any]]:
-            batch = Batch(connection, self.memory)
-            return batch, batch.answer(requests)
-
+    async def _alone(self, wait: Wait, request: Change) -> Any:
         try:
-            batch, answers = self._transact(work)
-        except UnavailableError as refusal:
-            return [refusal] * len(requests)
-        self.memory.keep(batch.made)
-        return answers
-
-    def _alone(self, request: Change) -> Any:
-        try:
-            return self._transact(request.make)
+            return await self._transact(wait, request.make)
         except REFUSALS as refusal:
             return refusal
+        except Exception as error:  # noqa: BLE001  # it is this request's alone: others of its batch have committed
+            return _internal(error)
 
-    def _transact(self, work: Callable[[Connection], T]) -> T:
+    async def _transact(self, wait: Wait, work: Callable[[Connection], T]) -> T:
         """Commit `work`; again, if another worker wrote the same id between our look and our write."""
         for last in range(_TRIES):
+            connection = self.database.begin(at_once=True) or await wait(self.database.begin)
             try:
-                with self.database.transaction() as connection:
-                    return work(connection)
-            except Exception as error:
-                self.memory.learners.clear()  # they may have learned what was not committed
-                if not self.database.is_clash(error.__cause__) or last == _TRIES - 1:
+                result = work(connection)
+                await wait(connection.commit)
+            except BaseException as cause:
+                if not isinstance(cause, REFUSALS):
+                    connection.invalidate()  # a commit that failed may have left its transaction, and so its lock
+                if not self.database.is_clash(cause) or last == _TRIES - 1:
+                    if isinstance(cause, self.database.failures):
+                        raise unavailable(cause) from cause
                     raise
+            else:
+                return result
+            finally:
+                connection.close()
         raise AssertionError  # the last try returns or raises
+
+
+def _internal(error: Exception) -> InternalError:
+    _log.error("a request failed", exc_info=error)
+    return InternalError("an error of the service: it has been logged, nothing of the request was stored")
+
+
+async def _here(work: Callable[[], Any]) -> Any:
+    return work()
 
 
 class Queue:
@@ -106,7 +121,10 @@ class Queue:
 
     Waiting for the database happens in a thread, so that the loop goes on taking requests meanwhile. On SQLite only
     the commit waits, and the lock where another process has it. The rest is work for the processor, and is done in the
-    loop: two Python threads that both have work to do only hinder each other.
+    loop if it is short: two Python threads that both have work to do only hinder each other.
+
+    On PostgreSQL others lock allocators too. Requests of an allocator that another has locked go to a lane of its own
+    and wait there, so that no allocator waits for another; changes wait beside all of them.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -115,7 +133,11 @@ class Queue:
         self._more = asyncio.Event()
         self._stopping = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="headgate-writer")
+        self._beside = ThreadPoolExecutor(_LANES, thread_name_prefix="headgate-lane")
+        self._lanes: dict[int, deque[tuple[Request, asyncio.Future[Any]]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
+        self._wait: Wait = partial(self._loop.run_in_executor, self._thread)
         self._task = self._loop.create_task(self._work())
 
     async def ask(self, request: Request) -> Any:
@@ -129,6 +151,8 @@ class Queue:
         """Return, once awaited, for each request its answer or its error."""
         if self._stopping or len(self._waiting) > _MOST_WAITING:
             raise UnavailableError("too many requests are waiting: ask again later")
+        if isinstance(requests[0], Change) and not self._ledger.database.is_sqlite:
+            return self._loop.run_in_executor(self._beside, self._ledger.answer, requests)
         future: asyncio.Future[list[Any]] = self._loop.create_future()
         self._waiting.append((requests, future))
         self._more.set()
@@ -139,31 +163,67 @@ class Queue:
         self._stopping = True
         self._more.set()
         await self._task
-        self._thread.shutdown()
+        await asyncio.gather(*self._tasks)
+        for threads in (self._thread, self._beside):
+            await asyncio.to_thread(threads.shutdown)
 
     async def _work(self) -> None:
+        """Answer as many as one transaction takes, again and again."""
+        lite, arms = self._ledger.database.is_sqlite, self._ledger.memory.arms
         while not self._stopping or self._waiting:
-            await self._more.wait()
+            if not self._waiting:
+                await self._more.wait()
             self._more.clear()
-            while self._waiting:
-                await self._answer_some()
+            batch: list[Request] = []
+            shares: list[tuple[slice, asyncio.Future[list[Any]]]] = []
+            work = 0
+            while self._waiting and len(batch) < _MOST_IN_A_BATCH and work < _MOST_IN_THE_LOOP:
+                requests, future = self._waiting.popleft()
+                shares.append((slice(len(batch), len(batch) + len(requests)), future))
+                batch += requests
+                for one in requests:
+                    if type(one) is Decide and type(one.request) is DecisionRequest and one.request.budget is not None:
+                        work += arms.get(one.allocator, _MOST_IN_THE_LOOP)
+                    else:  # a schedule, a live round or a change may be anything
+                        work += _A_REPORT if isinstance(one, Report) else 2 * _MOST_IN_THE_LOOP
+            if lite and work < 2 * _MOST_IN_THE_LOOP:
+                answers = await self._ledger.answer_in(self._wait, batch)
+            else:
+                answers = await self._wait(partial(self._ledger.answer, batch, lite))
+            for share, future in shares:
+                if not lite and any(isinstance(answer, Held) for answer in answers[share]):
+                    self._start(self._answer_later(batch[share], answers[share], future))
+                elif not future.done():  # the client may have gone
+                    future.set_result(answers[share])
 
-    async def _answer_some(self) -> None:
-        """Answer as many as one transaction takes."""
-        batch: list[Request] = []
-        shares: list[tuple[slice, asyncio.Future[list[Any]]]] = []
-        while self._waiting and len(batch) < _MOST_IN_A_BATCH:
-            requests, future = self._waiting.popleft()
-            shares.append((slice(len(batch), len(batch) + len(requests)), future))
-            batch += requests
-        try:
-            answers = await self._ledger.answer_in(lambda f: self._loop.run_in_executor(self._thread, f), batch)
-        except Exception as error:  # noqa: BLE001  # a bug must not end the task: everyone waiting gets it
-            _log.exception("a batch of requests failed")
-            for _, future in shares:
-                if not future.done():
-                    future.set_exception(error)
-            return
-        for share, future in shares:
-            if not future.done():  # the client may have gone
-                future.set_result(answers[share])
+    # -- allocators that another has locked ----------------------------------------------------------------------------
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer_later(
+        self, requests: Sequence[Request], answers: list[Any], future: asyncio.Future[list[Any]]
+    ) -> None:
+        """Let those that must wait do so in their allocators' lanes, and answer all of them."""
+        for place, answer in enumerate(answers):
+            if isinstance(answer, Held):
+                later = answers[place] = self._loop.create_future()
+                if answer.allocator_id not in self._lanes:
+                    self._lanes[answer.allocator_id] = deque()
+                    self._start(self._follow(answer.allocator_id))
+                self._lanes[answer.allocator_id].append((requests[place], later))
+        done = [await answer if isinstance(answer, asyncio.Future) else answer for answer in answers]
+        if not future.done():
+            future.set_result(done)
+
+    async def _follow(self, allocator_id: int) -> None:
+        """Wait for one allocator's lock, as often as there are requests that need it."""
+        lane = self._lanes[allocator_id]
+        while lane:
+            batch = [lane.popleft() for _ in range(min(len(lane), _MOST_IN_A_BATCH))]
+            ask = partial(self._ledger.answer, [request for request, _ in batch])
+            for (_, later), answer in zip(batch, await self._loop.run_in_executor(self._beside, ask), strict=True):
+                later.set_result(answer)
+        del self._lanes[allocator_id]

@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from sqlalchemy import Connection
 
-from headgate.service.bodies import DecisionRequest, Outcome
-from headgate.service.faults import ConflictError, RefusedError
-from headgate.service.store import schema
+from headgate.service.bodies import ArmResult, DecisionRequest, Outcome, StepReport
+from headgate.service.faults import ConflictError, RefusedError, ServiceError
+from headgate.service.store import schema, statements
 
-Results: TypeAlias = dict[str, float | None]
-"""By arm: the threshold of a success, None for a failure."""
+TALLY = ("complete", "reward", "budget_units", "given_units")
+"""The counters of an allocator that count complete decisions."""
+Results: TypeAlias = dict[str, float | Literal[True] | None]
+"""By arm: the threshold of a success, True for a success whose threshold is not known, None for a failure."""
+
+
+def in_full(result: float | Literal[True] | None, amount: float | None = None) -> ArmResult:
+    """Return what was reported of an arm, from the short form of it."""
+    return ArmResult(success=result is not None, threshold=None if result is True else result, amount=amount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +30,8 @@ class Decide:
 
     allocator: str
     request: DecisionRequest
+    together: int = 1
+    """How many decisions its call asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,17 @@ class Report:
 
     decision_id: str
     outcome: Outcome | None
+    ends_live: bool = False
+    """Whether it is what came of a live round in all, and not what somebody reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepTaken:
+    """Take note of what came of a step of a live round, and hand out the next."""
+
+    decision_id: str
+    number: int
+    told: StepReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +60,15 @@ class Change:
     make: Callable[[Connection], Any]
 
 
-Request = Decide | Report | Change
+class Held(ServiceError):  # noqa: N818  # no error, but a reason to wait
+    """The allocator is locked by another: its requests wait beside the others."""
+
+    def __init__(self, allocator_id: int) -> None:
+        super().__init__("the allocator is locked by another transaction")
+        self.allocator_id = allocator_id
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """The answer to a report."""
-
-    accepted: list[str]
-    repeated: list[str]
-    complete: bool
-    late: bool
+Request = Decide | Report | StepTaken | Change
 
 
 @dataclass(slots=True)
@@ -58,25 +76,28 @@ class Heard:
     """All reports of a decision so far, taken together."""
 
     results: Results = field(default_factory=dict)
+    amounts: dict[str, float] = field(default_factory=dict)
+    """What arms really got, where that was said."""
     spent: float | None = None
     parts: int = 0
 
-    def add(self, results: Results, spent: float | None) -> None:
+    def add(self, results: Results, amounts: Mapping[str, float], spent: float | None) -> None:
         """Take over one more part."""
         self.results.update(results)
+        self.amounts.update(amounts)
         self.spent = spent if self.spent is None else self.spent
         self.parts += 1
 
 
-class News(NamedTuple):
-    """What a report adds to those before it."""
-
-    results: Results
-    """Of arms that had not been reported."""
-    spent: float | None
-    """If that was not known before."""
-    amounts: Mapping[str, float]
-    """What each arm got."""
+def hear(connection: Connection, rounds: Mapping[tuple[int, int], Heard]) -> None:
+    """Read what has been reported of some rounds, given by allocator and round."""
+    if connection.dialect.name == "sqlite":
+        wanted: dict[str, Any] = {"pairs": list(rounds)}
+    else:
+        wanted = dict(zip(("ids", "rounds"), map(list, zip(*rounds, strict=True)), strict=True))
+    for row in statements.HEARD.rows(connection, **wanted):
+        said = json.loads(row["amounts"]) if row["amounts"] else {}
+        rounds[row["allocator_id"], row["round"]].add(json.loads(row["results"]), said, row["spent"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +110,25 @@ class LoggedDecision:
     budget: float | None
     request: str
     answer: str
+    created_at: int
     expires_at: int | None
     allocation: dict[str, float] | None
     steps: list[tuple[str, float]] | None
+    version: int | None = None
+    """Of the allocator that made it, where that was written down."""
+    live: bool = False
+    """Whether it is a live round: its only report says what each arm got."""
 
     @classmethod
     def of_row(cls, row: schema.Fields) -> Self:
         """Read a decision from its row."""
         answer = json.loads(row["answer"])
-        steps = answer["schedule"]
-        return cls(
-            id=row["id"],
-            allocator_id=row["allocator_id"],
-            round=row["round"],
-            budget=row["budget"],
-            request=row["request"],
-            answer=row["answer"],
-            expires_at=row["expires_at"],
-            allocation=answer["allocation"],
-            steps=None if steps is None else [(step["arm"], step["amount"]) for step in steps],
-        )
+        steps = None if answer["schedule"] is None else [(step["arm"], step["amount"]) for step in answer["schedule"]]
+        said = {"allocation": answer["allocation"], "version": answer.get("version")}
+        return cls(**row, **said, steps=steps, live=answer["allocation"] == {})
 
     def amounts(self, spent: float | None) -> dict[str, float]:
-        """Return what each arm got: as allocated, or as far as the schedule was carried out."""
+        """Return what each arm was given: as allocated, or as far as the schedule was carried out."""
         if self.allocation is not None:
             return self.allocation
         if spent is None:
@@ -127,37 +144,72 @@ class LoggedDecision:
             raise RefusedError(f"spent must be at most what the schedule plans, {planned:.9g}, got {spent:g}", "spent")
         return got
 
-    def complete(self, heard: Heard) -> bool:
-        """Whether every arm that got something has been reported."""
-        if self.steps is not None and heard.spent is None:
-            return False
-        return all(arm in heard.results for arm, amount in self.amounts(heard.spent).items() if amount > 0.0)
+    def lasted(self, spent: float) -> tuple[float, bool] | None:
+        """Return how long the budget of a schedule without switching lasted, and whether it may have been longer.
 
-    def silence(self, heard: Heard) -> Results:
-        """Return what silence says: that every silent arm failed; nothing, where nobody knows what was spent."""
-        if self.steps is not None and heard.spent is None:
-            return {}
-        amounts = self.amounts(heard.spent)
-        return {arm: None for arm, amount in amounts.items() if amount > 0.0 and arm not in heard.results}
+        Other schedules tell nothing: nobody plans by them.
+        """
+        if self.budget is not None or json.loads(self.request).get("switching", True):
+            return None
+        planned = sum(amount for _, amount in self.steps or ())
+        return min(spent, planned), spent >= planned * (1.0 - 1e-9)
 
-    def news(self, heard: Heard, results: Results, spent: float | None) -> News:
-        """Return what a report adds; raise if it contradicts what was heard, or cannot be of this decision."""
+    def silent(self, heard: Heard) -> list[str] | None:
+        """Return the arms that got something and were not reported; None while nobody knows what they got."""
+        if self.live:
+            return [] if heard.parts else None
+        if self.steps is not None and heard.spent is None:
+            return None
+        return [arm for arm, amount in self.amounts(heard.spent).items() if amount > 0.0 and arm not in heard.results]
+
+    def tally(self, heard: Heard, cascade: bool, scale: float) -> tuple[int, int, int, int]:
+        """Return what a decision adds to the counters of `TALLY`: nothing until all of it has been reported."""
+        if (self.steps is not None and heard.spent is None) or (self.live and not heard.parts):
+            return 0, 0, 0, 0
+        given = self.amounts(heard.spent)
+        if any(amount > 0.0 and arm not in heard.results for arm, amount in given.items()):
+            return 0, 0, 0, 0
+        won = sum(threshold is not None for threshold in heard.results.values())
+        got = sum((given | heard.amounts).values())
+        budget = self.budget
+        if budget is None:
+            budget = got if self.live else heard.spent
+        return 1, min(won, 1) if cascade else won, round((budget or 0.0) * scale), round(got * scale)
+
+    def news(
+        self, heard: Heard, results: Results, said: Mapping[str, float], spent: float | None
+    ) -> tuple[Results, dict[str, float]]:
+        """Return what a report adds, and what each arm got; raise if it contradicts what was heard, or cannot be.
+
+        `said` is what arms really got, where the report says so.
+        """
         if spent is not None and self.steps is None:
             raise RefusedError("only the outcome of a schedule says what was spent", "spent")
-        other = [arm for arm, v in results.items() if arm in heard.results and heard.results[arm] != v]
+        given = self.amounts(spent if heard.spent is None else heard.spent)
+        before, now = given | heard.amounts, {**given, **{a: x for a, x in said.items() if a in given or self.live}}
+        other = [
+            arm
+            for arm in results
+            if arm in heard.results
+            and in_full(results[arm], now[arm]) != in_full(heard.results[arm], before[arm])  # True is not 1.0
+        ]
         if heard.spent is not None and spent not in (None, heard.spent):
             other.append("spent")
         if other:
             raise ConflictError(f"decision {self.id!r} was reported otherwise before: {', '.join(other)}")
-        amounts = self.amounts(spent if heard.spent is None else heard.spent)
         new = {arm: threshold for arm, threshold in results.items() if arm not in heard.results}
+        amounts = before | {arm: now[arm] for arm in new if arm in now}
         for arm, threshold in new.items():
             if arm not in amounts:
                 raise RefusedError(f"arm {arm!r} is not in decision {self.id!r}", f"results.{arm}")
-            if threshold is not None and (threshold > amounts[arm] or amounts[arm] <= 0.0):
+            if threshold is not None and amounts[arm] <= 0.0:
                 raise RefusedError(
-                    f"arm {arm!r} succeeded with threshold {threshold:g} above its allocation {amounts[arm]:g}: "
-                    "a success needs threshold <= allocation",
+                    f"arm {arm!r} succeeded with an amount of 0: a success needs something", f"results.{arm}"
+                )
+            if threshold is not None and threshold is not True and threshold > amounts[arm]:
+                raise RefusedError(
+                    f"arm {arm!r} succeeded with threshold {threshold:g} above its amount {amounts[arm]:g}: "
+                    "a success needs threshold <= what the arm got",
                     f"results.{arm}.threshold",
                 )
-        return News(new, spent if heard.spent is None else None, amounts)
+        return new, amounts

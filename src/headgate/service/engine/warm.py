@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import numpy as np
 
@@ -19,12 +20,20 @@ def warm_up() -> None:
         x = policy.allocate(1.0)
         policy.observe(x, Feedback([False, False], [np.nan, np.nan]))
         list(policy.pour(0.5))
+        live = policy.live(1.0)
+        while live.next() is not None:
+            live.report(success=False)
+        policy.plan()
         policy.estimate()
     Evidence.of_rows([0], [1.0], [True], [0.5])
 
 
 def settle_memory() -> None:
-    """Keep the collector away from all that was imported: going through that stops everything for 0.1 s."""
+    """Keep the collector away from all that was imported: going through that stops everything for 0.1 s.
+
+    And let threads take turns often: the loop gets the processor back from one that reads within a millisecond.
+    """
+    sys.setswitchinterval(0.001)
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 50, 50)

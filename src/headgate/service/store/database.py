@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import ClauseElement, Connection, Engine, create_engine, event, text
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects.postgresql import psycopg
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from headgate.errors import InputError
 from headgate.service.faults import UnavailableError
+from headgate.service.store.schema import metadata
 
 T = TypeVar("T")
 _CONNECT_SECONDS = 3
 _BUSY_SECONDS = 10.0
+_LOCK_SECONDS = 3.0
+"""How long PostgreSQL waits for a row that another has locked, before it says that it cannot."""
+_STATEMENT_SECONDS = 20.0
+_IDLE_SECONDS = 60.0
+"""After which PostgreSQL ends a transaction whose owner is silent, and frees what it has locked."""
+_KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
+              "tcp_user_timeout": 20_000}  # fmt: skip
+"""A connection whose other end is gone is noticed within half a minute."""
+_WRITERS, _READERS = 10, 6
+"""Connections to PostgreSQL that one process has at most, for those who write and for those who look."""
 _MIGRATION_LOCK = 0x68656164  # any number that every process of ours takes
 
 
@@ -27,6 +43,9 @@ class Database:
     """A database whose tables are those of `schema`."""
 
     engine: Engine
+    """For all that writes."""
+    readers: Engine
+    """For those who look: on PostgreSQL with connections of their own, so that they can never take all of them."""
     is_sqlite: bool
     """Whether it is one file here, written by one transaction at a time."""
 
@@ -48,60 +67,127 @@ class Database:
         except self.failures as cause:
             raise unavailable(cause) from cause
 
-    def begin(self) -> Connection:
-        """Return a connection with a transaction begun: commit or roll back, and close it."""
+    def begin(self, *, at_once: bool = False) -> Connection | None:
+        """Return a connection with a transaction begun: commit or roll back, and close it.
+
+        On SQLite this waits for another who is writing. `at_once` never waits: it returns None instead, and always for
+        PostgreSQL, where even connecting may take long.
+        """
+        if at_once and not self.is_sqlite:
+            return None
         connection = None
         try:
             connection = self.engine.connect()
+            driver: Any = connection.connection.driver_connection
+            if at_once:
+                driver.execute("PRAGMA busy_timeout=0")
             connection.begin()
         except self.failures as cause:
             if connection is not None:
                 connection.close()
+            if at_once:
+                return None
             raise unavailable(cause) from cause
-        return connection
-
-    def begin_at_once(self) -> Connection | None:
-        """Begin, on SQLite, without ever waiting; None if someone else is writing, or whatever else is wrong."""
-        try:
-            connection = self.engine.connect()
-        except self.failures:
-            return None
-        driver: Any = connection.connection.driver_connection
-        driver.execute("PRAGMA busy_timeout=0")
-        try:
-            connection.begin()
-        except self.failures:
-            connection.close()
-            return None
         finally:
-            driver.execute(f"PRAGMA busy_timeout={round(_BUSY_SECONDS * 1000)}")
+            if at_once and connection is not None:
+                driver.execute(f"PRAGMA busy_timeout={round(_BUSY_SECONDS * 1000)}")
         return connection
 
-    def look(self, read: Callable[[Connection], T]) -> T:
-        """Read from one consistent state, without waiting for a writer."""
+    def look(self, read: Callable[[Connection], T], *, slow: bool = False) -> T:
+        """Read from one consistent state, without waiting for a writer; `slow`, however long a statement takes."""
         options = {"looking": True} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         try:
-            with self.engine.connect().execution_options(**options) as connection:
+            with self.readers.connect().execution_options(**options) as connection:
+                if slow:
+                    self.be_patient(connection)
                 return read(connection)
         except self.failures as cause:
             raise unavailable(cause) from cause
 
+    def be_patient(self, connection: Connection) -> None:
+        """Let nothing of this transaction run into a timeout."""
+        if not self.is_sqlite:
+            for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+                connection.execute(text(f"SET LOCAL {name} = 0"))
+
     def close(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+        self.readers.dispose()
+
+
+class Statement:
+    """A statement of every round, compiled once for each kind of database.
+
+    `make` is given whether that is SQLite. It goes straight to the driver, with its values by name.
+    """
+
+    def __init__(self, make: Callable[[bool], ClauseElement]) -> None:
+        dialects: Any = sqlite.dialect(paramstyle="named"), psycopg.dialect()  # type: ignore[no-untyped-call]  # it has no types
+        self._texts = {
+            dialect.name: str(make(dialect.name == "sqlite").compile(dialect=dialect)) for dialect in dialects
+        }
+
+    def rows(self, connection: Connection, **values: Any) -> list[dict[str, Any]]:
+        """Run a query, and return its rows by column."""
+        names, rows = self.table(connection, **values)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def table(self, connection: Connection, **values: Any) -> tuple[list[str], Sequence[Any]]:
+        """Run a query, and return the names of its columns, and its rows."""
+        if connection.dialect.name == "sqlite":  # has no lists, but reads them from JSON
+            values = {name: json.dumps(v) if type(v) is list else v for name, v in values.items()}
+        with closing(connection.connection.cursor()) as cursor:  # one left open would hold SQLite's lock
+            cursor.execute(self._texts[connection.dialect.name], values)
+            return [item[0] for item in cursor.description], cursor.fetchall()
+
+    def each(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run it once for each row of values; what a row holds besides is left out."""
+        text = self._texts[connection.dialect.name]
+        with closing(connection.connection.cursor()) as cursor:
+            if len(rows) == 1:
+                cursor.execute(text, rows[0])
+            else:
+                cursor.executemany(text, rows)
 
 
 def open_database(url: str | URL, *, migrate: bool = True) -> Database:
     """Open `sqlite:///file.db` or `postgresql://...`, with tables of this version."""
     place = _parsed(url)
-    database = Database(_engine(place), place.get_backend_name() == "sqlite")
+    lite = place.get_backend_name() == "sqlite"
+    if lite and migrate and "uri" not in place.query:
+        _keep_private(Path(place.database or ""))
+    engine = _engine(place, _WRITERS)
+    database = Database(engine, engine if lite else _engine(place, _READERS), lite)
+    shown = place.set(drivername=place.get_backend_name()).render_as_string()
     try:
-        if migrate:
-            _migrate(database)
+        current = _at_newest_version(database, migrate)
     except database.failures as cause:
         database.close()
-        raise UnavailableError(f"cannot open {place.render_as_string()}: {reason(cause)}") from cause
+        raise UnavailableError(f"cannot open {shown}: {reason(cause)}") from cause
+    except InputError as cause:
+        database.close()
+        raise InputError(f"cannot open {shown}: {cause}") from cause
+    if not current:
+        database.close()
+        raise InputError(f"{shown} has no tables of this version: `headgate serve` with it makes or upgrades them")
     return database
+
+
+def _keep_private(file: Path) -> None:
+    """Let nobody but its owner read a database: SQLite gives its log the rights that the file has.
+
+    A file that others could read until now is taken from them too. What cannot be made or changed, SQLite will refuse.
+    A database that is there is not opened here: closing it would end the locks that this process holds on it.
+    """
+    if not file.exists():
+        with suppress(OSError), NamedTemporaryFile(dir=file.parent) as empty:  # for its owner alone
+            os.link(empty.name, file)
+    for one in (file, Path(f"{file}-wal"), Path(f"{file}-shm")):
+        with suppress(OSError):
+            mode = one.stat().st_mode & 0o777
+            if mode & 0o077:
+                one.chmod(mode & 0o700)
 
 
 def without_password(url: str) -> str:
@@ -135,14 +221,19 @@ def _parsed(url: str | URL) -> URL:
     raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {place.render_as_string()!r}")
 
 
-def _engine(place: URL) -> Engine:
+def _engine(place: URL, connections: int) -> Engine:
     if place.get_backend_name() == "postgresql":
+        seconds = {"lock_timeout": _LOCK_SECONDS, "statement_timeout": _STATEMENT_SECONDS,
+                   "idle_in_transaction_session_timeout": _IDLE_SECONDS}  # fmt: skip
+        options = " ".join(f"-c {name}={round(value * 1000)}" for name, value in seconds.items())
+        given = place.query.get("options", "")  # of the URL: they come last, and so win
         return create_engine(
-            place,
+            place.difference_update_query(["options"]),
             pool_pre_ping=True,
-            pool_size=10,
+            pool_size=connections,
+            max_overflow=0,
             pool_timeout=5.0,
-            connect_args={"connect_timeout": _CONNECT_SECONDS},
+            connect_args={"connect_timeout": _CONNECT_SECONDS, "options": f"{options} {given}", **_KEEPALIVE},
         )
     engine = create_engine(
         place, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, pool_size=10, max_overflow=-1
@@ -151,13 +242,9 @@ def _engine(place: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def settings(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions are begun below, not by the driver
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode=WAL")
-        cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute("PRAGMA foreign_keys=ON")
-        cursor.execute("PRAGMA wal_autocheckpoint=0")
-        cursor.execute("PRAGMA cache_size=-65536")
-        cursor.close()
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=0"):
+            connection.execute(f"PRAGMA {setting}").fetchall()
+        connection.execute("PRAGMA cache_size=-65536")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -168,19 +255,41 @@ def _engine(place: URL) -> Engine:
     return engine
 
 
-def _migrate(database: Database) -> None:
-    """Bring the tables to the newest version; one process at a time."""
-    from alembic import command  # noqa: PLC0415  # only where the service starts
+def _at_newest_version(database: Database, migrate: bool) -> bool:
+    """Whether the tables are of the newest version; `migrate` brings them there, or makes them.
 
+    One process does so at a time.
+    """
+    from alembic import command  # noqa: PLC0415  # only where a database is opened
+    from alembic.migration import MigrationContext  # noqa: PLC0415  # only where a database is opened
+    from alembic.script import ScriptDirectory  # noqa: PLC0415  # only where a database is opened
+
+    scripts = ScriptDirectory.from_config(migration_config(None))
+    if not migrate:
+        with database.engine.connect().execution_options(looking=True) as connection:
+            return MigrationContext.configure(connection).get_current_revision() == scripts.get_current_head()
     with database.engine.begin() as connection:  # on SQLite this is the write lock
+        database.be_patient(connection)
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
-        command.upgrade(migration_config(connection), "head")
+        version = MigrationContext.configure(connection).get_current_revision()
+        known = [script.revision for script in scripts.walk_revisions()]
+        if version is None:
+            metadata.create_all(connection)
+            command.stamp(migration_config(connection), "head")
+        elif version in known:
+            command.upgrade(migration_config(connection), "head")
+        else:
+            raise InputError(
+                f"its tables are of version {version!r}, and this Headgate knows versions {known[-1]} to {known[0]}: "
+                "use the newer Headgate that made them, or restore a backup from before"
+            )
+    return True
 
 
-def migration_config(connection: Connection) -> Any:
+def migration_config(connection: Connection | None) -> Any:
     """Return what Alembic is told: where our migrations are, and the transaction they are part of."""
-    from alembic.config import Config  # noqa: PLC0415  # only where the service starts
+    from alembic.config import Config  # noqa: PLC0415  # only where a database is opened
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))

@@ -1,4 +1,4 @@
-"""The tables. `decisions`, `reports` and `imports` are only ever added to; all else follows from them.
+"""The tables. `decisions`, `reports`, `live_steps`, `imports`, `pushes` are only added to; all else follows from them.
 
 A decision is numbered by its allocator: (allocator, round), in the order in which they were made. What was heard of it
 are its parts. Times are microseconds since 1970, amounts of evidence whole units, so that every sum is exact.
@@ -9,31 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    MetaData,
-    PrimaryKeyConstraint,
-    RowMapping,
-    SmallInteger,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-)
+import sqlalchemy as sa
 
-Fields = Mapping[str, Any] | RowMapping
+Fields = Mapping[str, Any] | sa.RowMapping
 """A row, by column."""
 BUDGET_UNITS = 2.0**20
 """`budget_units` and `given_units` count in max_budget / BUDGET_UNITS, rounded, so that their sums are exact."""
 
-metadata = MetaData(
+metadata = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
         "fk": "fk_%(table_name)s_%(column_0_name)s",
@@ -43,22 +26,24 @@ metadata = MetaData(
 )
 
 
-def _count(name: str) -> Column[int]:
-    return Column(name, BigInteger, nullable=False, default=0)
+def _count(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=False, default=0)
 
 
-allocators = Table(
+allocators = sa.Table(
     "allocators",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("name", String(64), nullable=False, unique=True),
-    Column("spec", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("archived_at", BigInteger),
-    Column("on_expiry", String(10), nullable=False, server_default="ignore"),  # of its spec, to be found by
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(64), nullable=False, unique=True),
+    sa.Column("spec", sa.Text, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("archived_at", sa.BigInteger),
+    sa.Column("on_expiry", sa.String(10), nullable=False, server_default="ignore"),  # of its spec, to be found by
+    sa.Column("seed", sa.BigInteger, nullable=False, server_default="0"),  # of its random numbers
     _count("config"),  # grows when arms come or go, or the allocator is archived
     _count("seq"),  # grows with every change of its evidence
     _count("decisions"),
+    sa.Column("reports", sa.BigInteger, nullable=False, default=0, server_default="0"),  # parts of outcomes so far
     _count("complete"),
     _count("reward"),
     _count("budget_units"),
@@ -68,116 +53,199 @@ allocators = Table(
     _count("contradictions"),
 )
 
-arms = Table(
+arms = sa.Table(
     "arms",
     metadata,
-    Column("allocator_id", ForeignKey("allocators.id"), nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("name", String(100), nullable=False),
-    Column("spec", Text, nullable=False),
-    Column("added_at", BigInteger, nullable=False),
-    Column("retired_at", BigInteger),
-    PrimaryKeyConstraint("allocator_id", "position"),
-    UniqueConstraint("allocator_id", "name"),
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("name", sa.String(100), nullable=False),
+    sa.Column("spec", sa.Text, nullable=False),
+    sa.Column("added_at", sa.BigInteger, nullable=False),
+    sa.Column("retired_at", sa.BigInteger),
+    sa.PrimaryKeyConstraint("allocator_id", "position"),
+    sa.UniqueConstraint("allocator_id", "name"),
     sqlite_with_rowid=False,
 )
 
-decisions = Table(
+decisions = sa.Table(
     "decisions",
     metadata,
-    Column("allocator_id", ForeignKey("allocators.id"), nullable=False),
-    Column("round", BigInteger, nullable=False),
-    Column("id", String(100), nullable=False, unique=True),
-    Column("budget", Float(53)),  # null: a schedule, for a budget that is not known
-    Column("request", Text, nullable=False),
-    Column("answer", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger),
-    PrimaryKeyConstraint("allocator_id", "round"),
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("round", sa.BigInteger, nullable=False),
+    sa.Column("id", sa.String(100), nullable=False, unique=True),
+    sa.Column("budget", sa.Float(53)),  # null: a schedule, for a budget that is not known
+    sa.Column("request", sa.Text, nullable=False),
+    sa.Column("answer", sa.Text, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger),
+    sa.PrimaryKeyConstraint("allocator_id", "round"),
 )
 
-reports = Table(
+#: Of decisions that split a budget at once: the curves that they were the best for, and the price.
+reasons = sa.Table(
+    "reasons",
+    metadata,
+    sa.Column("allocator_id", sa.Integer, nullable=False),
+    sa.Column("round", sa.BigInteger, nullable=False),
+    sa.Column("data", sa.Text, nullable=False),
+    sa.PrimaryKeyConstraint("allocator_id", "round"),
+    sa.ForeignKeyConstraint(["allocator_id", "round"], ["decisions.allocator_id", "decisions.round"]),
+)
+
+reports = sa.Table(
     "reports",
     metadata,
-    Column("allocator_id", Integer, nullable=False),
-    Column("round", BigInteger, nullable=False),
-    Column("part", Integer, nullable=False),
-    Column("results", Text, nullable=False),  # {arm: threshold, or null for a failure}
-    Column("spent", Float(53)),
-    Column("recorded_at", BigInteger, nullable=False),
-    Column("by_expiry", Boolean, nullable=False, default=False),
-    PrimaryKeyConstraint("allocator_id", "round", "part"),
-    ForeignKeyConstraint(["allocator_id", "round"], ["decisions.allocator_id", "decisions.round"]),
+    sa.Column("allocator_id", sa.Integer, nullable=False),
+    sa.Column("round", sa.BigInteger, nullable=False),
+    sa.Column("part", sa.Integer, nullable=False),
+    sa.Column("results", sa.Text, nullable=False),  # {arm: threshold, or null for a failure}
+    sa.Column("amounts", sa.Text),  # {arm: what it really got}, where that was said
+    sa.Column("spent", sa.Float(53)),
+    sa.Column("recorded_at", sa.BigInteger, nullable=False),
+    sa.Column("by_expiry", sa.Boolean, nullable=False, default=False),
+    sa.Column("place", sa.BigInteger),  # among all reports of the allocator, in the order in which they were heard
+    sa.Column("after", sa.BigInteger),  # the number of decisions that had been made then
+    sa.PrimaryKeyConstraint("allocator_id", "round", "part"),
+    sa.ForeignKeyConstraint(["allocator_id", "round"], ["decisions.allocator_id", "decisions.round"]),
+    sa.Index(None, "allocator_id", "place"),
     sqlite_with_rowid=False,
 )
 
-imports = Table(
+imports = sa.Table(
     "imports",
     metadata,
-    Column("allocator_id", ForeignKey("allocators.id"), nullable=False),
-    Column("id", String(100), nullable=False),
-    Column("evidence", Text, nullable=False),
-    Column("imported_at", BigInteger, nullable=False),
-    PrimaryKeyConstraint("allocator_id", "id"),
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("id", sa.String(100), nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("imported_at", sa.BigInteger, nullable=False),
+    sa.Column("after", sa.BigInteger),  # the number of decisions that had been made then
+    sa.PrimaryKeyConstraint("allocator_id", "id"),
 )
 
-evidence = Table(
+#: What edges have pushed: each time the evidence since the time before, and decisions of theirs that are over.
+pushes = sa.Table(
+    "pushes",
+    metadata,
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("edge", sa.String(80), nullable=False),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("decisions", sa.Text, nullable=False),
+    _count("decided"),  # how many decisions these are
+    _count("trials"),  # results of arms in the evidence
+    sa.Column("digest", sa.String(64), nullable=False),  # of the body, by which it is known again
+    sa.Column("pushed_at", sa.BigInteger, nullable=False),
+    sa.Column("after", sa.BigInteger, nullable=False),  # the number of decisions that had been made then
+    sa.PrimaryKeyConstraint("allocator_id", "edge", "number"),
+)
+
+#: The position of cells that are no arm's: how long budgets lasted that nobody knew. In memory they are the last row.
+BUDGETS = -1
+
+evidence = sa.Table(
     "evidence",
     metadata,
-    Column("allocator_id", ForeignKey("allocators.id"), nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("kind", SmallInteger, nullable=False),
-    Column("bin", SmallInteger, nullable=False),
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("kind", sa.SmallInteger, nullable=False),
+    sa.Column("bin", sa.SmallInteger, nullable=False),
     _count("number"),
     _count("total"),
     _count("seq"),  # the allocator's, when the cell last changed
-    PrimaryKeyConstraint("allocator_id", "position", "kind", "bin"),
+    sa.PrimaryKeyConstraint("allocator_id", "position", "kind", "bin"),
     sqlite_with_rowid=False,
 )
 
 #: Decisions of which not every arm that got something has been heard.
-waiting = Table(
+waiting = sa.Table(
     "waiting",
     metadata,
-    Column("allocator_id", Integer, nullable=False),
-    Column("round", BigInteger, nullable=False),
-    Column("expires_at", BigInteger),
-    PrimaryKeyConstraint("allocator_id", "round"),
-    ForeignKeyConstraint(["allocator_id", "round"], ["decisions.allocator_id", "decisions.round"]),
-    Index(None, "allocator_id", "expires_at"),
+    sa.Column("allocator_id", sa.Integer, nullable=False),
+    sa.Column("round", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger),
+    sa.PrimaryKeyConstraint("allocator_id", "round"),
+    sa.ForeignKeyConstraint(["allocator_id", "round"], ["decisions.allocator_id", "decisions.round"]),
+    sa.Index(None, "allocator_id", "expires_at"),
     sqlite_with_rowid=False,
+)
+
+#: One row: when the service was last seen running. A gap is time in which nobody could report, or a clock that jumped.
+heartbeat = sa.Table(
+    "heartbeat", metadata, sa.Column("id", sa.Integer, primary_key=True), sa.Column("at", sa.BigInteger, nullable=False)
+)
+
+#: Live rounds as they were opened, with the first answer and how far they have come.
+live = sa.Table(
+    "live",
+    metadata,
+    sa.Column("allocator_id", sa.Integer, nullable=False),
+    sa.Column("round", sa.BigInteger, nullable=False),
+    sa.Column("data", sa.Text, nullable=False),
+    sa.Column("answer", sa.Text, nullable=False),
+    sa.Column("steps", sa.Integer, nullable=False),
+    sa.Column("done", sa.Boolean, nullable=False),
+    sa.PrimaryKeyConstraint("allocator_id", "round"),
+    sa.ForeignKeyConstraint(["allocator_id", "round"], ["decisions.allocator_id", "decisions.round"]),
+)
+
+#: What was reported of their steps, with what was answered.
+live_steps = sa.Table(
+    "live_steps",
+    metadata,
+    sa.Column("allocator_id", sa.Integer, nullable=False),
+    sa.Column("round", sa.BigInteger, nullable=False),
+    sa.Column("step", sa.Integer, nullable=False),
+    sa.Column("success", sa.Boolean, nullable=False),
+    sa.Column("spent", sa.Float(53)),
+    sa.Column("last", sa.Boolean, nullable=False),
+    sa.Column("answer", sa.Text, nullable=False),
+    sa.Column("recorded_at", sa.BigInteger, nullable=False),
+    sa.PrimaryKeyConstraint("allocator_id", "round", "step"),
+    sa.ForeignKeyConstraint(["allocator_id", "round"], ["live.allocator_id", "live.round"]),
+    sqlite_with_rowid=False,
+)
+
+#: What a policy remembered that depends on the order of the log, after so many decisions and reports of it.
+states = sa.Table(
+    "states",
+    metadata,
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), primary_key=True),
+    sa.Column("config", sa.BigInteger, nullable=False),
+    sa.Column("decisions", sa.BigInteger, nullable=False),
+    sa.Column("reports", sa.BigInteger, nullable=False),
+    sa.Column("data", sa.Text, nullable=False),
 )
 
 #: What was believed at some time, for the dashboard.
-snapshots = Table(
+snapshots = sa.Table(
     "snapshots",
     metadata,
-    Column("allocator_id", ForeignKey("allocators.id"), nullable=False),
-    Column("taken_at", BigInteger, nullable=False),
-    Column("data", Text, nullable=False),
-    PrimaryKeyConstraint("allocator_id", "taken_at"),
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("taken_at", sa.BigInteger, nullable=False),
+    sa.Column("data", sa.Text, nullable=False),
+    sa.PrimaryKeyConstraint("allocator_id", "taken_at"),
     sqlite_with_rowid=False,
 )
 
-keys = Table(
+keys = sa.Table(
     "keys",
     metadata,
-    Column("id", String(16), primary_key=True),
-    Column("name", String(100), nullable=False),
-    Column("digest", String(64), nullable=False),
-    Column("scope", String(10), nullable=False),
-    Column("rate", Float(53), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("revoked_at", BigInteger),
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("name", sa.String(100), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("scope", sa.String(10), nullable=False),
+    sa.Column("rate", sa.Float(53), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("revoked_at", sa.BigInteger),
 )
 
-audit = Table(
+audit = sa.Table(
     "audit",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("at", BigInteger, nullable=False),
-    Column("actor", String(120), nullable=False),
-    Column("action", String(40), nullable=False),
-    Column("subject", String(200), nullable=False),
-    Column("details", Text, nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("actor", sa.String(120), nullable=False),
+    sa.Column("action", sa.String(40), nullable=False),
+    sa.Column("subject", sa.String(200), nullable=False),
+    sa.Column("details", sa.Text, nullable=False),
 )

@@ -6,152 +6,130 @@ be more than half of the time.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    BigInteger,
-    ColumnElement,
-    Connection,
-    Delete,
-    Insert,
-    Integer,
-    Select,
-    Table,
-    Text,
-    Update,
-    any_,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.types import TypeEngine
 
 from headgate.service.store import schema
+from headgate.service.store.database import Statement
 
 COUNTERS = (
-    "seq", "decisions", "complete", "reward", "budget_units", "given_units", "late", "duplicates", "contradictions",
+    "seq", "decisions", "reports", "complete", "reward", "budget_units", "given_units", "late", "duplicates",
+    "contradictions",
 )  # fmt: skip
-_Sql = Select[Any] | Insert | Update | Delete
 
 
-class _Compiled(NamedTuple):
-    text: str
-    arrange: Callable[[Mapping[str, Any]], Any]
-    """Values by name, as the driver takes them."""
-    lists: bool
-    """Whether lists must be handed over as JSON."""
-
-
-class Statement:
-    """A statement for both kinds of database."""
-
-    def __init__(self, lite: _Sql, post: _Sql | None = None) -> None:
-        self._made = {"sqlite": lite, "postgresql": lite if post is None else post}
-        self._compiled: dict[str, _Compiled] = {}
-
-    def rows(self, connection: Connection, **values: Any) -> list[dict[str, Any]]:
-        """Run a query, and return its rows by column."""
-        text, arrange, lists = self._compiled.get(connection.dialect.name) or self._compile(connection)
-        if lists:
-            values = {name: json.dumps(v) if type(v) is list else v for name, v in values.items()}
-        cursor = connection.connection.cursor()
-        cursor.execute(text, arrange(values))
-        names = [item[0] for item in cursor.description]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-        cursor.close()
-        return rows
-
-    def each(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Run it once for each row of values; what a row holds besides is left out."""
-        text, arrange, _ = self._compiled.get(connection.dialect.name) or self._compile(connection)
-        cursor = connection.connection.cursor()
-        if len(rows) == 1:
-            cursor.execute(text, arrange(rows[0]))
-        else:
-            cursor.executemany(text, list(map(arrange, rows)))
-        cursor.close()
-
-    def _compile(self, connection: Connection) -> _Compiled:
-        name = connection.dialect.name
-        made = self._made[name].compile(dialect=connection.dialect)
-        order = list(made.positiontup or ())
-        arrange: Any = dict  # by name, where the driver takes names
-        if made.positional:
-            arrange = itemgetter(*order) if len(order) > 1 else lambda values: (values[order[0]],)
-        self._compiled[name] = _Compiled(str(made), arrange, name == "sqlite")
-        return self._compiled[name]
-
-
-def _among(key: ColumnElement[Any], name: str, kind: type[TypeEngine[Any]], lite: bool) -> ColumnElement[bool]:
+def _among(column: sa.Column[Any], name: str, lite: bool) -> sa.ColumnElement[bool]:
     """Whether a column is in a list of any length, as one text for all lengths."""
     if lite:
-        return key.in_(select(func.json_each(bindparam(name)).table_valued("value").c.value))
-    return key == any_(bindparam(name, type_=ARRAY(kind)))
+        return column.in_(sa.select(sa.func.json_each(sa.bindparam(name)).table_valued("value").c.value))
+    kind = sa.Text() if isinstance(column.type, sa.String) else column.type  # a cast to VARCHAR(64) would cut texts
+    return column == sa.any_(sa.bindparam(name, type_=sa.ARRAY(kind)))
 
 
-def _find(lite: bool) -> Select[Any]:
-    return select(schema.decisions).where(_among(schema.decisions.c.id, "ids", Text, lite))
+def _find(lite: bool) -> sa.Select[Any]:
+    return sa.select(schema.decisions).where(_among(schema.decisions.c.id, "ids", lite))
 
 
-def _lock(lite: bool) -> Select[Any]:
+def _named(lite: bool) -> sa.Select[Any]:
     table = schema.allocators
-    wanted = _among(table.c.id, "ids", Integer, lite) | _among(table.c.name, "names", Text, lite)
-    return select(table).where(wanted).order_by(table.c.id).with_for_update()
+    wanted = _among(table.c.id, "ids", lite) | _among(table.c.name, "names", lite)
+    return sa.select(table).where(wanted).order_by(table.c.id)
 
 
-def _heard(lite: bool) -> Select[Any]:
+def _heard(lite: bool) -> sa.Select[Any]:
     table = schema.reports.c
-    return (
-        select(table.round, table.results, table.spent)
-        .where(table.allocator_id == bindparam("allocator", type_=Integer))
-        .where(_among(table.round, "rounds", BigInteger, lite))
-        .order_by(table.part)
-    )
+    if lite:
+        one = sa.func.json_each(sa.bindparam("pairs")).table_valued("value").c.value
+        pairs = sa.select(*(sa.func.json_extract(one, sa.literal_column(f"'$[{place}]'")) for place in (0, 1)))
+    else:
+        kind = sa.ARRAY(sa.BigInteger)
+        pairs = sa.select(*(sa.func.unnest(sa.bindparam(name, type_=kind)) for name in ("ids", "rounds")))
+    mine = sa.tuple_(table.allocator_id, table.round).in_(pairs)
+    wanted = table.allocator_id, table.round, table.results, table.amounts, table.spent
+    return sa.select(*wanted).where(mine).order_by(table.part)
 
 
-def _add(insertion: postgresql.Insert | sqlite.Insert) -> Insert:
+def _cells(_lite: bool) -> sa.Select[Any]:
     table = schema.evidence.c
-    return insertion.values(_binds(schema.evidence)).on_conflict_do_update(
-        index_elements=[table.allocator_id, table.position, table.kind, table.bin],
+    wanted = sa.select(table.position, table.kind, table.bin, table.number, table.total)
+    return wanted.where(_is(table.allocator_id), table.seq > sa.bindparam("since", type_=table.seq.type))
+
+
+def _add(lite: bool) -> sa.Insert:
+    table, insert = schema.evidence, (sqlite.insert if lite else postgresql.insert)(schema.evidence)
+    return insert.values(_binds(table)).on_conflict_do_update(
+        index_elements=list(table.primary_key),
         set_={
-            "number": table.number + insertion.excluded.number,
-            "total": table.total + insertion.excluded.total,
-            "seq": insertion.excluded.seq,
+            "number": table.c.number + insert.excluded.number,
+            "total": table.c.total + insert.excluded.total,
+            "seq": insert.excluded.seq,
         },
     )
 
 
-def _binds(table: Table) -> dict[str, Any]:
-    return {found.name: bindparam(found.name, type_=found.type) for found in table.columns}
+def _keep_state(lite: bool) -> sa.Insert:
+    table, insert = schema.states, (sqlite.insert if lite else postgresql.insert)(schema.states)
+    names = ("config", "decisions", "reports", "data")
+    return insert.values(_binds(table)).on_conflict_do_update(
+        index_elements=["allocator_id"], set_={name: insert.excluded[name] for name in names}
+    )
+
+
+def _of_round(table: sa.Table) -> sa.Select[Any]:
+    return sa.select(table).where(_is(table.c.allocator_id), _is(table.c.round))
+
+
+def _binds(table: sa.Table) -> dict[str, Any]:
+    return {column.name: sa.bindparam(column.name, type_=column.type) for column in table.columns}
+
+
+def _is(column: sa.Column[Any], name: str = "") -> sa.ColumnElement[bool]:
+    return column == sa.bindparam(name or column.name, type_=column.type)
 
 
 #: The decisions of these ids.
-FIND = Statement(_find(lite=True), _find(lite=False))
+FIND = Statement(_find)
 #: The allocators of these ids or names, locked until the transaction ends, always in the same order.
-LOCK = Statement(_lock(lite=True), _lock(lite=False))
-#: What has been reported of these rounds.
-HEARD = Statement(_heard(lite=True), _heard(lite=False))
+LOCK = Statement(lambda lite: _named(lite).with_for_update())
+#: Those of them that nobody else has locked.
+LOCK_FREE = Statement(lambda lite: _named(lite).with_for_update(skip_locked=True))
+#: All of them, without a lock.
+NAMED = Statement(_named)
+#: What has been reported of these rounds: `pairs` of allocator and round, or for PostgreSQL `ids` and `rounds`.
+HEARD = Statement(_heard)
+#: The cells of an allocator's evidence that changed since then.
+CELLS = Statement(_cells)
 #: Cells to be added to the evidence.
-ADD = Statement(_add(sqlite.insert(schema.evidence)), _add(postgresql.insert(schema.evidence)))
-DECIDED = Statement(insert(schema.decisions).values(_binds(schema.decisions)))
-REPORTED = Statement(insert(schema.reports).values(_binds(schema.reports)))
-WAIT = Statement(insert(schema.waiting).values(_binds(schema.waiting)))
+ADD = Statement(_add)
+DECIDED = Statement(lambda _: sa.insert(schema.decisions).values(_binds(schema.decisions)))
+REPORTED = Statement(lambda _: sa.insert(schema.reports).values(_binds(schema.reports)))
+#: What decisions were the best for.
+REASON = Statement(lambda _: sa.insert(schema.reasons).values(_binds(schema.reasons)))
+WAIT = Statement(lambda _: sa.insert(schema.waiting).values(_binds(schema.waiting)))
 DONE = Statement(
-    delete(schema.waiting).where(
-        schema.waiting.c.allocator_id == bindparam("a", type_=Integer),
-        schema.waiting.c.round == bindparam("r", type_=BigInteger),
+    lambda _: sa.delete(schema.waiting).where(_is(schema.waiting.c.allocator_id), _is(schema.waiting.c.round))
+)
+LIVE = Statement(lambda _: _of_round(schema.live))
+LIVE_STEPS = Statement(lambda _: _of_round(schema.live_steps).order_by(schema.live_steps.c.step))
+OPENED = Statement(lambda _: sa.insert(schema.live).values(_binds(schema.live)))
+STEPPED = Statement(lambda _: sa.insert(schema.live_steps).values(_binds(schema.live_steps)))
+MOVED = Statement(
+    lambda _: (
+        sa.update(schema.live)
+        .where(_is(schema.live.c.allocator_id), _is(schema.live.c.round))
+        .values({name: sa.bindparam(name, type_=schema.live.c[name].type) for name in ("steps", "done")})
     )
 )
+#: The state of a policy, instead of the one before.
+KEEP_STATE = Statement(_keep_state)
 COUNT = Statement(
-    update(schema.allocators)
-    .where(schema.allocators.c.id == bindparam("key", type_=Integer))
-    .values({name: bindparam(name, type_=BigInteger) for name in COUNTERS})
+    lambda _: (
+        sa.update(schema.allocators)
+        .where(_is(schema.allocators.c.id, "key"))
+        .values({name: sa.bindparam(name, type_=sa.BigInteger) for name in COUNTERS})
+    )
 )
+#: How a batch writes: rows before those that refer to them, and what waits before it waits no more.
+IN_THIS_ORDER = (ADD, DECIDED, REASON, OPENED, WAIT, REPORTED, STEPPED, MOVED, DONE, KEEP_STATE, COUNT)

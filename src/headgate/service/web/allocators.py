@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BaseModel
 
 from headgate.service import views
-from headgate.service.bodies import Allocator, Allocators, Estimates, EvidenceBody, History, ImportAnswer
-from headgate.service.engine import changes
-from headgate.service.spec import AllocatorSpec, ArmName, ArmSpec, DecisionId, Name
-from headgate.service.web.context import Actor, Here, once
+from headgate.service.bodies import (
+    Allocator,
+    Allocators,
+    DecisionLog,
+    Estimates,
+    EvidenceBody,
+    History,
+    ImportAnswer,
+    NewAllocator,
+)
+from headgate.service.engine import changes, versions
+from headgate.service.faults import RefusedError
+from headgate.service.service import Actor, Here, Service
+from headgate.service.spec import AllocatorChange, ArmName, ArmSpec, DecisionId, Name, Versions
 from headgate.service.web.errors import CONFLICT, NOT_FOUND, RESPONSES
 
-router = APIRouter(prefix="/v1/allocators", tags=["allocators"], responses=RESPONSES, dependencies=[Depends(once)])
 _MOST_ROUND = 2**62
 
 
-@router.get("")
-async def list_allocators(service: Here) -> Allocators:
+async def once(request: Request) -> None:
+    """Refuse a query that gives a parameter twice: it does not say which of them counts."""
+    for name in request.query_params:
+        if len(request.query_params.getlist(name)) > 1:
+            raise RefusedError(f"{name} must be given once, got it several times", name)
+
+
+async def shown(service: Service, view: Callable[..., BaseModel], *args: Any) -> Response:
+    """Look, and write the answer in the same thread: a page of a thousand decisions would stop the event loop."""
+    text = await service.look(lambda connection: view(connection, *args).model_dump_json())
+    return Response(text, media_type="application/json")
+
+
+router = APIRouter(prefix="/v1/allocators", tags=["allocators"], responses=RESPONSES, dependencies=[Depends(once)])
+
+
+@router.get("", response_model=Allocators)
+async def list_allocators(service: Here) -> Response:
     """Return all allocators by name, archived ones too."""
-    return Allocators(allocators=await service.look(views.allocators))
+    return await shown(service, lambda connection: Allocators(allocators=views.allocators(connection)))
 
 
 @router.put("/{name}", responses=CONFLICT | {201: {"model": Allocator, "description": "Created"}})
-async def put_allocator(name: Name, body: AllocatorSpec, service: Here, actor: Actor, response: Response) -> Allocator:
+async def put_allocator(name: Name, body: NewAllocator, service: Here, actor: Actor, response: Response) -> Allocator:
     """Create an allocator. The same body again is 200 and changes nothing, another one is refused."""
-    made = await service.change(changes.create, actor, name, body)
+    made = await service.change(changes.create, actor, name, body.spec(), body.evidence)
     response.status_code = 201 if made else 200
     return await service.look(views.allocator, name)
 
@@ -34,6 +61,22 @@ async def put_allocator(name: Name, body: AllocatorSpec, service: Here, actor: A
 @router.get("/{name}", responses=NOT_FOUND)
 async def get_allocator(name: Name, service: Here) -> Allocator:
     """Return an allocator as it stands."""
+    return await service.look(views.allocator, name)
+
+
+@router.get("/{name}/versions", responses=NOT_FOUND)
+async def list_versions(name: Name, service: Here) -> Versions:
+    """Return what has changed it, the first change first."""
+    return await service.look(versions.versions, name)
+
+
+@router.post("/{name}/versions", responses=NOT_FOUND | CONFLICT)
+async def change_allocator(name: Name, body: AllocatorChange, service: Here, actor: Actor) -> Allocator:
+    """Change law, policy, or limits, values and laws of arms, from the next decision on. Evidence is kept.
+
+    The same again changes nothing.
+    """
+    await service.change(versions.change, actor, name, body)
     return await service.look(views.allocator, name)
 
 
@@ -58,7 +101,7 @@ async def retire_arm(name: Name, arm: ArmName, service: Here, actor: Actor) -> A
     return await service.look(views.allocator, name)
 
 
-@router.get("/{name}/estimates", responses=NOT_FOUND)
+@router.get("/{name}/estimates", response_model=Estimates, responses=NOT_FOUND)
 async def get_estimates(
     name: Name,
     service: Here,
@@ -67,26 +110,37 @@ async def get_estimates(
         Query(ge=0.0, allow_inf_nan=False, description="For the best allocation; by default max_budget."),
     ] = None,
     level: Annotated[float, Query(gt=0.0, lt=1.0, description="The intervals' coverage.")] = 0.9,
-) -> Estimates:
+) -> Response:
     """Return what is known of every arm, with intervals, and the best allocation by it."""
-    return await service.look(views.estimates, name, budget, level)
+    return await shown(service, views.estimates, name, budget, level)
 
 
-@router.get("/{name}/history", responses=NOT_FOUND)
+@router.get("/{name}/history", response_model=History, responses=NOT_FOUND)
 async def get_history(
     name: Name,
     service: Here,
     before: Annotated[int | None, Query(ge=0, le=_MOST_ROUND, description="Only rounds before this one.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> History:
+) -> Response:
     """Return decisions and their outcomes, newest first, a page at a time."""
-    return await service.look(views.history, name, before, limit)
+    return await shown(service, views.history, name, before, limit)
 
 
-@router.get("/{name}/evidence", responses=NOT_FOUND)
-async def get_evidence(name: Name, service: Here) -> EvidenceBody:
+@router.get("/{name}/decisions", response_model=DecisionLog, responses=NOT_FOUND)
+async def get_decisions(
+    name: Name,
+    service: Here,
+    after: Annotated[int | None, Query(ge=0, le=_MOST_ROUND, description="Only rounds after this one.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Return decisions and their outcomes in the order in which they were made, a page at a time."""
+    return await shown(service, views.decisions, name, after, limit)
+
+
+@router.get("/{name}/evidence", response_model=EvidenceBody, responses=NOT_FOUND)
+async def get_evidence(name: Name, service: Here) -> Response:
     """Export all that has been seen; another allocator with the same max_budget can import it."""
-    return await service.look(views.evidence, name)
+    return await shown(service, views.evidence, name)
 
 
 @router.put("/{name}/evidence/{import_id}", responses=NOT_FOUND | CONFLICT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -16,19 +17,28 @@ from headgate.service.engine.warm import settle_memory, warm_up
 from headgate.service.service import Service
 from headgate.service.settings import Settings
 from headgate.service.store import open_database
-from headgate.service.web import allocators, errors, health, rounds, schema
+from headgate.service.web import allocators, edges, errors, health, rounds, schema, telemetry
 from headgate.service.web.guard import Guard
-from headgate.service.web.metrics import Measured
+from headgate.service.web.lean import LeanRoute
 
 
 def _beside(service: Service) -> Iterator[Coroutine[Any, Any, None]]:
     """What goes on beside the requests."""
-    yield upkeep.every(1.0, lambda: upkeep.count_silence(service))
+    yield upkeep.every(1.0, partial(upkeep.count_silence, service))
     yield snapshots.keep_snapshots(service)
     if service.database.is_sqlite:
-        yield upkeep.every(1.0, lambda: upkeep.fold_log(service.database))
+        yield upkeep.every(1.0, partial(asyncio.to_thread, upkeep.fold_log, service.database))
     if service.settings.demo:
         yield demo.classroom(service)
+
+
+class _App(FastAPI):
+    """Describes itself with what FastAPI cannot see."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            schema.complete(super().openapi())
+        return super().openapi()
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -40,6 +50,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         database = open_database(chosen.database)
         await asyncio.to_thread(warm_up)
         service = app.state.service = Service(chosen, database, Queue(Ledger(database)))
+        silence = telemetry.start(service) if chosen.otel else None
         beside = [asyncio.create_task(work) for work in _beside(service)]
         settle_memory()
         try:
@@ -51,20 +62,29 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 with suppress(asyncio.CancelledError):
                     await task
             await service.queue.stop()
+            if silence is not None:
+                await asyncio.to_thread(silence)
             database.close()
 
-    app = FastAPI(
+    app = _App(
         title="Headgate",
         version=headgate.__version__,
         summary="Decides how much of a limited budget each option gets, and learns from what comes of it.",
         lifespan=running,
-        docs_url=None,  # they would need the network
+        docs_url=None,  # they would need the network; the dashboard has a page of its own there
         redoc_url=None,
     )
-    for router in (rounds.lean, rounds.router, allocators.router, health.router, dashboard.router):
+    for router in (
+        rounds.lean,
+        rounds.router,
+        edges.lean,
+        edges.router,
+        allocators.router,
+        health.router,
+        dashboard.router,
+    ):
         app.router.routes.extend(router.routes)  # not included: what is matched first, and directly, is matched fast
-    app.add_middleware(Guard, keys=chosen.keys, local=chosen.local, most_bytes=chosen.most_bytes)
-    app.add_middleware(Measured)
+    lean = [route for route in rounds.lean.routes if isinstance(route, LeanRoute)]
+    app.add_middleware(Guard, lean, keys=chosen.keys, local=chosen.local, most_bytes=chosen.most_bytes)
     errors.install(app)
-    schema.install(app)
     return app

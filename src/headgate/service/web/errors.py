@@ -12,13 +12,15 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from headgate.errors import BudgetError, HeadgateError, InputError, UnsupportedError
 from headgate.service.bodies import Error
-from headgate.service.faults import RefusedError, ServiceError, UnavailableError
+from headgate.service.faults import TooManyError, UnavailableError
 
 _log = logging.getLogger("headgate.service")
 _MOST_FIELDS = 100
+_LATER = frozenset({429, 503})  # what may be asked again, and when
 _CODES = {
     400: "bad-request",
     401: "unauthorized",
@@ -49,56 +51,64 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Error, "description
 CONFLICT: dict[int | str, dict[str, Any]] = {409: {"model": Error, "description": "It contradicts what is stored"}}
 
 
-def status_of(error: Exception) -> int:
-    """Return the status that an error becomes."""
-    if isinstance(error, ServiceError):
-        return error.status
-    return 422 if isinstance(error, InputError | UnsupportedError) else 500
-
-
-def detail_of(error: Exception) -> dict[str, Any]:
-    """Return what an error says, for the body of an answer."""
-    status = status_of(error)
-    fields = []
-    if status == 422:
-        fields = [{"field": _field(error), "rule": str(error)}]
+def detail_of(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Return the status that an error of ours becomes, and what it says, for the body of an answer."""
+    status = 422 if isinstance(error, InputError | UnsupportedError) else getattr(error, "status", 500)
+    message, fields = str(error), []
     if isinstance(error, UnavailableError):  # where the database is, is nobody's business
         _log.warning("%s", error)
-        return {"code": error.code, "message": "not now: ask again with the same ids", "fields": []}
-    return {"code": _CODES.get(status, "error"), "message": str(error), "fields": fields}
+        message = "not now: ask again with the same ids"
+    if status == 422:
+        place = "budget" if isinstance(error, BudgetError) else getattr(error, "field", "body")
+        fields = [{"field": place, "rule": message}]
+    return status, {"code": _CODES.get(status, "error"), "message": message, "fields": fields}
 
 
-def _field(error: Exception) -> str:
-    if isinstance(error, RefusedError):
-        return error.field
-    return "budget" if isinstance(error, BudgetError) else "body"
+def refusal(error: Exception) -> JSONResponse:
+    """Return the answer that an error of ours becomes."""
+    status, detail = detail_of(error)
+    seconds = error.seconds if isinstance(error, TooManyError) else 0.0
+    return JSONResponse({"error": detail}, status, {"Retry-After": f"{int(seconds) + 1}"} if status in _LATER else None)
 
 
-def answer(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+def answer(status: int, message: str, headers: Mapping[str, str] | None = None, fields: Any = ()) -> JSONResponse:
     """Return an error in the form of all errors."""
-    detail = {"code": _CODES.get(status, "error"), "message": message, "fields": []}
+    detail = {"code": _CODES.get(status, "error"), "message": message, "fields": fields}
     return JSONResponse({"error": detail}, status, headers)
+
+
+EXPECTED = (HeadgateError, RequestValidationError, HTTPException, ClientDisconnect)
+"""What a request may deserve; anything else is an error of ours."""
 
 
 def install(app: FastAPI) -> None:
     """Give the app its handlers."""
-    app.add_exception_handler(HeadgateError, _ours)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
+    for kind in EXPECTED:
+        app.add_exception_handler(kind, _expected)
     app.add_exception_handler(Exception, _unexpected)
 
 
-def _ours(_request: Request, error: Exception) -> Response:
-    status = status_of(error)
-    headers = {"Retry-After": "1"} if isinstance(error, UnavailableError) else None
-    return JSONResponse({"error": detail_of(error)}, status, headers)
+async def _expected(_request: Request, error: Exception) -> Response:
+    return become(error)
 
 
-def _invalid(_request: Request, error: Exception) -> Response:
-    found: Iterable[Any] = error.errors() if isinstance(error, RequestValidationError) else ()
-    fields = [{"field": _place(item), "rule": _text(item["msg"])} for item in islice(found, _MOST_FIELDS)]
-    message = "; ".join(f"{item['field']}: {item['rule']}" for item in fields[:3])
-    return JSONResponse({"error": {"code": "invalid", "message": message, "fields": fields}}, 422)
+def become(error: Exception) -> Response:
+    """Return the answer that an error becomes."""
+    if isinstance(error, HeadgateError):
+        return refusal(error)
+    if isinstance(error, RequestValidationError):
+        return _invalid(error.errors())
+    if isinstance(error, HTTPException):
+        if error.status_code == 400:
+            return answer(422, "the body must be JSON", fields=[{"field": "body", "rule": "must be JSON"}])
+        return answer(error.status_code, str(error.detail), error.headers)
+    # Whoever asked has gone, or was too slow: nobody reads this, and it is no error of ours.
+    return answer(400, "the body did not arrive")
+
+
+def _invalid(wrong: Iterable[Any]) -> Response:
+    fields = [{"field": _place(item), "rule": _text(item["msg"])} for item in islice(wrong, _MOST_FIELDS)]
+    return answer(422, "; ".join(f"{item['field']}: {item['rule']}" for item in fields[:3]), fields=fields)
 
 
 def _place(item: Mapping[str, Any]) -> str:
@@ -110,15 +120,6 @@ def _place(item: Mapping[str, Any]) -> str:
 def _text(value: object) -> str:
     """Return text that can be sent, whatever was in the request."""
     return str(value).encode("utf-8", "replace").decode()[:300]
-
-
-def _http(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        return answer(500, "an error of the service")
-    if error.status_code == 400:
-        fields = [{"field": "body", "rule": "must be JSON"}]
-        return JSONResponse({"error": {"code": "invalid", "message": "the body must be JSON", "fields": fields}}, 422)
-    return answer(error.status_code, str(error.detail), error.headers)
 
 
 def _unexpected(request: Request, error: Exception) -> Response:

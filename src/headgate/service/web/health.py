@@ -1,17 +1,34 @@
-"""The routes of those who run the service: is it alive, can it work, how does it go."""
+"""The routes of those who run the service: is it alive, can it work, and metrics of how it goes, for Prometheus.
+
+Requests are counted by every worker; how allocators stand is in the database.
+"""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
-from sqlalchemy import text
+import asyncio
+import os
+from collections.abc import Iterable
+from typing import Any
 
-from headgate.service import views
-from headgate.service.bodies import Health
-from headgate.service.web import metrics
-from headgate.service.web.context import Here
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from headgate.service import upkeep, views
+from headgate.service.bodies import Allocator, Counts, Health
+from headgate.service.faults import UnavailableError
+from headgate.service.service import Here
 from headgate.service.web.errors import RESPONSES
 
 router = APIRouter(tags=["health"])
+_READY_SECONDS = 3.0
+_OURS = CollectorRegistry()
+REQUESTS = Counter("headgate_requests", "Requests answered.", ["method", "route", "status"], registry=_OURS)
+SECONDS = Histogram(
+    "headgate_request_seconds", "Time to answer a request.", ["route"], registry=_OURS,
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0),
+)  # fmt: skip
 
 
 @router.head("/healthz", include_in_schema=False)
@@ -24,13 +41,37 @@ async def alive() -> Health:
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", responses={503: RESPONSES[503]})
 async def ready(service: Here) -> Health:
-    """Answer if the database can be used."""
-    await service.look(lambda connection: connection.execute(text("SELECT 1")).scalar())
+    """Answer if the database can be used: something was just written, the way that decisions are."""
+    try:
+        async with asyncio.timeout(_READY_SECONDS):
+            await upkeep.ready(service)
+    except TimeoutError as cause:
+        raise UnavailableError(f"nothing could be written within {_READY_SECONDS:g} s") from cause
     return Health(status="ok")
 
 
 @router.get("/metrics", include_in_schema=False)
-async def get_metrics(service: Here) -> Response:
+async def metrics(service: Here) -> Response:
     """Return the metrics."""
-    content, kind = metrics.exposition(await service.look(views.allocators))
-    return Response(content, media_type=kind)
+    workers, standing = CollectorRegistry(), CollectorRegistry()
+    standing.register(_Standing(await service.look(views.allocators)))
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # several workers, each of which writes its own file there
+        multiprocess.MultiProcessCollector(workers)  # type: ignore[no-untyped-call]  # it has no types
+    else:
+        workers = _OURS
+    return Response(generate_latest(workers) + generate_latest(standing), media_type=CONTENT_TYPE_LATEST)
+
+
+class _Standing(Collector):
+    """How allocators stand: not a `Gauge`, which several workers would each keep in a file."""
+
+    def __init__(self, allocators: list[Allocator]) -> None:
+        self._allocators = allocators
+
+    def collect(self) -> Iterable[Metric]:
+        for name in Counts.model_fields:
+            about = f"headgate_allocator_{name}", f"Of an allocator: {name}."
+            family: Any = GaugeMetricFamily(*about, labels=["allocator"])
+            for allocator in self._allocators:
+                family.add_metric([allocator.name], getattr(allocator.counts, name))
+            yield family

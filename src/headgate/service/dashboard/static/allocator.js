@@ -41,7 +41,7 @@ function heading(state) {
   pill.className = `pill ${state.status}`;
   const arms = `${count(state.arms_in_use)} ${state.arms_in_use === 1 ? "arm" : "arms"}${state.arms_retired ? `, ${count(state.arms_retired)} retired` : ""}`;
   const kind = state.reward_kind === "cascade" ? " · one success a round is enough" : "";
-  put("about", `${arms} · ${state.law} · ${state.policy} · up to ${amount(state.max_budget)}${state.units ? ` ${state.units}` : ""} a round${kind}`);
+  put("about", `${arms} · ${state.law} · ${state.policy} · up to ${amount(state.max_budget)}${state.units ? ` ${state.units}` : ""} a round${kind}${state.version ? ` · version ${count(state.version)}` : ""}`);
   const archived = state.archived_at !== null;
   byId("notice").hidden = !archived;
   if (archived) put("notice", `Archived on ${new Date(state.archived_at).toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short" })}: it makes no more decisions. Outcomes of those it made still count.`);

@@ -1,0 +1,118 @@
+"""Named columns of a log as the columns of a regression: numbers in units, categories beside a usual one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.errors import FeatureError, InputError, ParameterError
+from headgate.features import Features
+from headgate.laws import Floats
+
+_LARGEST = 1e100  # of a feature: squares of it must be numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """Features as a regression wants them: centred, in units, none a sum of others."""
+
+    declared: Features
+    names: tuple[str, ...]
+    unit: Floats
+    """What a coefficient is per: 1 of what is there or not, else the standard deviation, (d,)."""
+    usual: Mapping[str, str]
+    """The category of each column that the others are compared with: the most frequent one."""
+    z: Floats
+    """(n, d)."""
+
+    @property
+    def width(self) -> int:
+        """The number of columns, d."""
+        return len(self.names)
+
+
+def declared(features: Features | Sequence[str], columns: Mapping[str, NDArray[Any]]) -> Features:
+    """Return what a log's columns hold: text of numbers only is numbers, other text is categories."""
+    if isinstance(features, str) or not isinstance(features, Features | Sequence):
+        raise ParameterError(f"features must be a list of columns or headgate.Features, got {features!r}")
+    names = features.columns if isinstance(features, Features) else tuple(features)
+    if not names or len(set(names)) < len(names):
+        raise ParameterError(f"features must name columns, each once, got {list(names)}")
+    for name in names:
+        if name not in columns:
+            has = ", ".join(columns) or "none"
+            raise InputError(f"the log was read without a feature {name!r} (Columns(features=...)); it has: {has}")
+    if isinstance(features, Features):
+        return features
+    sample = {name: (columns[name] if (number := _numbers(columns[name])) is None else number) for name in names}
+    return Features.of({name: column.tolist() for name, column in sample.items()})
+
+
+def design(known: Features, columns: Mapping[str, NDArray[Any]]) -> Design:
+    """Make the columns of a regression of a log's columns; those that never change are left out."""
+    parts: list[tuple[str, Floats, bool]] = []
+    usual: dict[str, str] = {}
+    for name in known.columns:
+        if name in known.categories:
+            text, there = _text(columns[name])
+            held = {kind: (text == kind) & there for kind in known.categories[name]}
+            counts = {kind: int(mask.sum()) for kind, mask in held.items()}
+            if sum(counts.values()) + int((~there).sum()) == text.size and counts:  # else the unknown are the usual
+                usual[name] = max(counts, key=lambda kind: counts[kind])
+            parts += [
+                (f"{name}={kind}", mask.astype(np.float64), True)
+                for kind, mask in held.items()
+                if kind != usual.get(name)
+            ]
+        else:
+            number = _numbers(columns[name])
+            if number is None or np.any(np.abs(number) > _LARGEST):
+                raise FeatureError(f"{name} must hold numbers within -1e100 and 1e100, got {_strange(columns[name])!r}")
+            there = ~np.isnan(number)
+            value = np.sign(number) * np.log1p(np.abs(number)) if name in known.logs else number
+            mean = float(value[there].mean()) if there.any() else 0.0
+            parts.append((f"log {name}" if name in known.logs else name, np.where(there, value, mean), False))
+        if not there.all():
+            if name not in known.missing:
+                raise FeatureError(f"{name} is missing in {int((~there).sum())} rows, and was not declared to be")
+            parts.append((f"{name} missing", (~there).astype(np.float64), True))
+    kept = [(name, column, flag) for name, column, flag in parts if np.ptp(column) > 0.0]
+    if not kept:
+        raise FeatureError(f"no feature changes from row to row: {', '.join(known.columns)}")
+    units = np.array([1.0 if flag else float(column.std()) for _, column, flag in kept])
+    z = np.column_stack([(column - column.mean()) / unit for (_, column, _), unit in zip(kept, units, strict=True)])
+    return Design(known, tuple(name for name, _, _ in kept), units, usual, z)
+
+
+def _text(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """A column as text, and where something is there; numbers as people write them."""
+    if column.dtype.kind == "f":
+        return np.array([f"{value:g}" for value in column], dtype=object), ~np.isnan(column)
+    return column, np.array([value is not None for value in column], dtype=np.bool_)
+
+
+def _numbers(column: NDArray[Any]) -> Floats | None:
+    """A column as numbers, nan where nothing is there; None if some text is no finite number."""
+    if column.dtype.kind == "f":
+        return None if np.isinf(column).any() else np.asarray(column)
+    try:
+        found = np.array([np.nan if value is None else float(value) for value in column], dtype=np.float64)
+    except ValueError:
+        return None
+    there = np.array([value is not None for value in column], dtype=np.bool_)
+    return found if np.isfinite(found[there]).all() and there.any() else None
+
+
+def _strange(column: NDArray[Any]) -> Any:
+    """The first value that is no number."""
+    for value in column.tolist():
+        try:
+            if value is not None and not abs(float(value)) <= _LARGEST and not np.isnan(float(value)):
+                return value
+        except ValueError:
+            return value
+    return column.tolist()[0]

@@ -1,0 +1,162 @@
+"""Cure regression: how a round's results move what is believed of coefficients.
+
+The predictors of a row are phi = (l, t, s): log median, logit activation and, where the shape is learned, spread,
+each linear in the row's columns (1 and its features), with the arm's own deviation added. A round is absorbed by
+Newton's method on its likelihood with the posterior so far as prior, the Hessian of each row made positive. The
+likelihood is then kept as a quadratic at the mode: its gradient there, and Fisher's information of each row
+(`headgate.kernels.regression`, `headgate.evidence.information`). Hessians made positive would add up to knowledge that
+nobody has, along the ridge on which median and activation trade.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.estimators.coefficients import Posterior
+from headgate.laws import Floats
+
+_HESSIAN = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # where a row's second derivatives stand
+_INFORMATION = np.array([[0, 1, 3], [1, 2, 4], [3, 4, 5]])  # and where those of its information
+_STEPS = 25
+_MOST = 1e5  # curvature of a row beyond which it counts no more: far in a tail it would rule for ever
+_CLOSE = 1e-4  # a Newton step that gains less ends the search: a seventieth of a standard deviation
+_HALVINGS = 12
+_FARTHEST = 3.0  # that a step may move a predictor
+FAR = 30.0
+"""How far from log max_budget log medians are followed."""
+
+
+class Rows(NamedTuple):
+    """Results of arms that got something, as `row_likelihood` wants them."""
+
+    candidate: Floats
+    """Columns of each row's law: (n, 12), or (12,), those of all."""
+    maps: Floats
+    table: Floats
+    kind: NDArray[np.int64]
+    amount: Floats
+    given: Floats
+    """What each arm got."""
+    told: float
+    """The share of successes that tell their threshold."""
+    columns: Floats
+    """1 and the features: (n, d + 1)."""
+    arm: NDArray[np.int64]
+    centre: float
+    """Of the log medians that are followed: log max_budget."""
+
+    def _followed(self, phi: Floats) -> Floats:
+        """Predictors (n, C) as the kernels want them, (n, 3)."""
+        theta = np.zeros((len(phi), 3))
+        theta[:, : phi.shape[1]] = phi
+        theta[:, 0] = np.clip(theta[:, 0], self.centre - FAR, self.centre + FAR)
+        return theta
+
+    def information(self, phi: Floats) -> Floats:
+        """Return Fisher's information of each row at its predictors (n, C): (n, C, C)."""
+        from headgate.kernels.regression import row_information  # noqa: PLC0415  # loads on first use
+
+        with np.errstate(all="ignore"):  # the kernel counts on infinities, and handles them
+            found = row_information(
+                self.candidate, self.maps, self.table, self.given, self.told, self._followed(phi), np.empty(6)
+            )
+        size = phi.shape[1]
+        return positive(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=0.0)[:, _INFORMATION[:size, :size]])
+
+    def likelihood(self, phi: Floats) -> Floats:
+        """Return value, gradient and Hessian of each row at its predictors (n, C): (n, 10)."""
+        from headgate.kernels.regression import NUMBERS, row_likelihood  # noqa: PLC0415  # loads on first use
+
+        theta = self._followed(phi)
+        with np.errstate(all="ignore"):  # the kernel counts on infinities, and handles them
+            found = row_likelihood(
+                self.candidate, self.maps, self.table, self.kind, self.amount, theta, np.empty(NUMBERS)
+            )
+        return np.asarray(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=-1e30))
+
+
+class Absorbed(NamedTuple):
+    """What a round's rows come to: predictors at the mode, Hessian and gradient of each row there."""
+
+    phi: Floats
+    bend: Floats
+    """(n, C, C), positive."""
+    slope: Floats
+    """bend phi + gradient: what is added to the information's vector, (n, C)."""
+    log_evidence: float
+    """The rows' log marginal likelihood, by Laplace's integral."""
+
+
+def absorbed(prior: Posterior, rows: Rows) -> Absorbed:
+    """Find the mode of the posterior after some rows, by Newton's method with halved steps, and expand there."""
+    size = len(prior.information.vector) // rows.columns.shape[1]
+    at = prior.mean
+    phi = at.predictors(rows.columns, rows.arm)
+    found = rows.likelihood(phi)
+    before = prior.loss(at)
+    height = found[:, 0].sum() - before
+    after, bend, gain = prior, np.zeros((0, size, size)), 0.0
+    for _ in range(_STEPS):
+        if len(bend) == 0:  # Hessians cost most: they are kept while steps with them get on
+            bend, slope = _expanded(found, phi, size)
+            more = prior.information.copy()
+            more.add(rows.columns, rows.arm, bend, slope)
+            after = Posterior(more)
+            target = after.mean
+        else:
+            more = replace(prior.information, vector=prior.information.vector.copy(),
+                           own_vector=prior.information.own_vector.copy())  # fmt: skip
+            more.add_slopes(rows.columns, rows.arm, np.einsum("nce,ne->nc", bend, phi) + found[:, 1 : 1 + size])
+            target = after.mean_with(more.vector, more.own_vector)
+        far = np.abs(target.predictors(rows.columns, rows.arm) - phi).max()
+        share = min(1.0, _FARTHEST / max(far, _FARTHEST))
+        for _ in range(_HALVINGS):
+            trial = at.towards(target, share)
+            phi_trial = trial.predictors(rows.columns, rows.arm)
+            found_trial = rows.likelihood(phi_trial)
+            height_trial = found_trial[:, 0].sum() - prior.loss(trial)
+            if height_trial >= height:
+                break
+            share *= 0.5
+        else:
+            break
+        before_gain, gain = gain, height_trial - height
+        at, phi, found, height = trial, phi_trial, found_trial, height_trial
+        if gain < _CLOSE:
+            break
+        if share < 1.0 or gain > 0.25 * before_gain > 0.0:
+            bend = bend[:0]
+    log_evidence = height + before - 0.5 * (after.log_determinant() - prior.log_determinant())
+    bend, slope = _limited(rows.information(phi), found[:, 1 : 1 + size])
+    return Absorbed(phi, bend, np.einsum("nce,ne->nc", bend, phi) + slope, log_evidence)
+
+
+def _expanded(found: Floats, phi: Floats, size: int) -> tuple[Floats, Floats]:
+    """Minus the rows' Hessians made positive, and the vectors that go with them."""
+    bend, slope = _limited(positive(-found[:, _HESSIAN[:size, :size]]), found[:, 1 : 1 + size])
+    return bend, np.einsum("nce,ne->nc", bend, phi) + slope
+
+
+def _limited(bend: Floats, slope: Floats) -> tuple[Floats, Floats]:
+    """Let rows that are too steep count less, in both alike, so that they point to where they did."""
+    steep = np.maximum(np.trace(bend, axis1=1, axis2=2), np.abs(slope).max(axis=1))
+    less = _MOST / np.maximum(steep, _MOST)
+    return bend * less[:, None, None], slope * less[:, None]
+
+
+def positive(matrices: Floats) -> Floats:
+    """Return symmetric matrices (n, C, C) with their negative eigenvalues set to 0."""
+    if matrices.shape[-1] == 2:  # in closed form: middle + radius and middle - radius
+        middle = 0.5 * (matrices[:, 0, 0] + matrices[:, 1, 1])
+        radius = np.hypot(0.5 * (matrices[:, 0, 0] - matrices[:, 1, 1]), matrices[:, 0, 1])
+        high, low = np.maximum(middle + radius, 0.0), np.maximum(middle - radius, 0.0)
+        share = (high - low) / np.maximum(2.0 * radius, 1e-300)
+        identity = np.eye(2)
+        rest = matrices - (middle - radius)[:, None, None] * identity
+        return np.asarray(low[:, None, None] * identity + share[:, None, None] * rest)
+    values, vectors = np.linalg.eigh(matrices)
+    return np.asarray((vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1))

@@ -1,0 +1,302 @@
+"""Contextual: rounds and arms that differ by what is known of them beforehand, learned by cure regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from functools import cached_property
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from headgate import checks
+from headgate.errors import AllocationError, FeedbackError, ParameterError, ShapeError
+from headgate.estimators.contextual import ContextualEstimate, contextual_estimate
+from headgate.estimators.regression import FAR
+from headgate.evidence import Evidence
+from headgate.evidence.moments import means_of
+from headgate.features import Features
+from headgate.feedback import Feedback
+from headgate.laws import Floats, Law, OneOf
+from headgate.laws.learned import open_form
+from headgate.names import IntOrNames
+from headgate.oracle import Limits
+from headgate.oracle.cascade import check_one_convex_stretch
+from headgate.policies.ask import Ask, Terms
+from headgate.policies.candidates import Candidates, candidates
+from headgate.policies.contextual_features import checked_rows
+from headgate.policies.contextual_regression import Regression, calmness
+from headgate.policies.contextual_state import ContextualState
+from headgate.policies.model import Curves, ModelPolicy
+
+_UNCALMED = 0.1  # the share of rounds whose draw is not calmed
+_OFTEN, _SELDOM = 64, 16  # variances are found again in each of the first rounds, later in one of so many
+
+
+@final
+class Contextual(ModelPolicy):
+    """Features tell what to expect of an arm: regression on them, and Thompson sampling of its coefficients.
+
+    With z the features of an arm, log median (the law's constant minus log rate), logit activation and, where the
+    shape is learned, the spread s = log log(q75 / q25) are linear in z. What is believed of the coefficients is a
+    normal law, kept in information form (`headgate.evidence.information`): of one size, additive, written to JSON. A
+    round's results move it by Newton steps on their likelihood (`headgate.estimators.regression`). A decision draws
+    coefficients, and gives the allocation that is best for the draw.
+
+    Features are standardised by what has been seen, so that their units do not matter. Slopes have a normal prior
+    whose variance is learned: features that say nothing are found to.
+
+    Parameters
+    ----------
+    features : int or Features, default 0
+        How many numbers d are known of each arm before deciding, or named columns: `headgate.Features`, or what its
+        `to_dict` wrote.
+    arms : int, a sequence of K names, or None, default None
+        None: other arms every round, of any number, and only their features tell. K: the same arms, each with
+        intercepts of its own beside the shared coefficients, shrunk to these by a prior learned from all arms.
+    slopes : bool, default False
+        With `arms`: each arm has slopes of its own too.
+    calm : float > 0, default 0.2 with arms, 1 without
+        An arm's predictors are drawn with noise multiplied by (1 + n / calm)^(-1/2), but for one round in ten; n is the
+        inverse of the variance of what is known best of it, about as many successes. Infinity never calms.
+    """
+
+    name = "contextual"
+    exact = False
+
+    arms: IntOrNames = field(default=None, kw_only=False)  # None: others every round
+    max_budget: float = field(default=np.nan, kw_only=False)  # no default, but one with a default comes before it
+    features: int | Features = 0
+    slopes: bool = False
+    calm: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check."""
+        known: object = self.features
+        if isinstance(known, Mapping):
+            known = Features.from_dict(known)
+            vars(self).update(features=known)
+        if not isinstance(known, Features):
+            vars(self).update(features=checks.whole("features", known, least=0))
+        given = self.arms
+        slopes: object = self.slopes
+        if not isinstance(slopes, bool | np.bool_) or (slopes and given is None):
+            raise ParameterError(f"slopes must be true or false, and needs arms, got {slopes!r} and arms {given!r}")
+        if given is None:
+            if self.width == 0:
+                raise ParameterError("without arms there must be features, that tell one arm from another: got 0")
+            for name in ("value", "lower", "upper"):
+                if np.ndim(getattr(self, name)):
+                    raise ShapeError(f"without arms {name} must be one number, got {getattr(self, name)!r}")
+            vars(self).update(arms=1)  # evidence, limits and whole units are those of one arm that stands for all
+        super().__post_init__()
+        usual = 1.0 if given is None else 0.2  # an arm that comes once is never learned by itself: draws tell it apart
+        calm = float(checks.numbers("calm", usual if self.calm is None else self.calm, open_least=True, infinite=True))
+        vars(self).update(calm=calm, slopes=bool(slopes), whole=self.whole, _candidates=self._candidates)
+        vars(self).update(arms=None if given is None else self.arms)
+        if self.reward == "cascade":
+            for law in self._possible:
+                check_one_convex_stretch(law)
+
+    # -- what follows from the configuration ---------------------------------------------------------------------------
+
+    @cached_property
+    def width(self) -> int:
+        """How many numbers features come to, d."""
+        return self.features.width if isinstance(self.features, Features) else self.features
+
+    @cached_property
+    def _possible(self) -> tuple[Law, ...]:
+        return self.laws.laws if isinstance(self.laws, OneOf) else (self.laws,)
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        return candidates(self._possible, self.arms or 1)
+
+    @cached_property
+    def _size(self) -> int:
+        """How many predictors there are: 3 if a shape is learned, else 2."""
+        return 3 if any(member.is_open for law in self._possible for member, _ in law.members()) else 2
+
+    @cached_property
+    def _regression(self) -> Regression:
+        return Regression(self._candidates, self._size, self.width, self.arms or 0, self.slopes, self.max_budget)
+
+    def start(self, evidence: Evidence | None = None) -> ContextualState:
+        """Return the state before the first round; evidence without features teaches a regression nothing."""
+        return ContextualState.empty(
+            self.evidence_or_none(evidence), self.batch, len(self._possible), self.width, self.arms or 0,
+            self._regression.first_variances, self.width + 1 if self.slopes else 1,
+        )  # fmt: skip
+
+    def evidence_or_none(self, evidence: Evidence | None) -> Evidence:
+        """Return `evidence`, or that of nothing; other arms every round are one arm's."""
+        return Evidence.empty(self.arms or 1, self.max_budget, self.batch) if evidence is None else evidence
+
+    # -- what a round is given -----------------------------------------------------------------------------------------
+
+    def rows(self, features: Any, arms: int | None = None) -> Floats:
+        """Check features, and return them as numbers: (batch, K, d); NaN is what is declared to be missing.
+
+        `features` are (d,), the round's; (K, d), one row an arm; or (batch, K, d). For a policy with named columns also
+        one record, a list of records, or columns by name.
+        """
+        known = self.arms if arms is None else arms
+        return checked_rows(features, self.features, self.width, known, self.batch)
+
+    def ask(
+        self,
+        budget: ArrayLike,
+        *,
+        value: ArrayLike | None = None,
+        eligible: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        features: Any = None,
+        round: int | None = None,  # noqa: A002  # its name in a state too
+    ) -> Ask:
+        """Check what a round wants, its features among it; see `allocate`."""
+        z = self.rows(features)
+        count = z.shape[-2]
+        terms = Terms(self.batch, np.broadcast_to(self.whole, (count,)), self.max_budget, self.reward == "cascade")
+        own = self._limits
+        if self.arms is None:
+            low, high = (np.broadcast_to(limit, (count,)) for limit in (own.lower, own.upper))
+            own = Limits(own.budget, low, high, own.free)
+        if eligible is None and lower is None and upper is None:
+            limits = terms.within(own, budget)
+        else:
+            limits = terms.limits(own, budget, lower, upper, eligible)
+        worth = terms.value(self.value if value is None else value)
+        return Ask(limits, worth, round, z)
+
+    # -- decide --------------------------------------------------------------------------------------------------------
+
+    def chances(self, state: ContextualState) -> Floats:
+        """How probable each law is: (..., M)."""
+        return np.asarray(special.softmax(state.log_evidence, axis=-1))
+
+    def curves(self, state: ContextualState) -> Curves:
+        """Return the curves of a draw at the mean of the features seen."""
+        return self._drawn(state, self._at_mean(state))
+
+    def _at_mean(self, state: ContextualState) -> Floats:
+        """The mean of the features seen, as those of every arm: (batch, K, d)."""
+        mean = (np.nan_to_num(state.reference) + means_of(state.moments))[..., None, :]
+        return np.broadcast_to(mean, (*self.batch, self.arms or 1, self.width))
+
+    def curves_for(self, state: ContextualState, ask: Ask) -> Curves:
+        """Return the curves of a draw at the features of a round."""
+        if ask.features is None:
+            return self.curves(state)
+        return self._drawn(state, ask.features)
+
+    def _drawn(self, state: ContextualState, z: Floats) -> Curves:
+        """Draw a law and its coefficients for each learner; learn the prior's variances, where that is due."""
+        due = state.round < _OFTEN or state.round % _SELDOM == 0
+        noise = self.normals(state, state.vector.shape[-1] + int(np.prod(state.own_vector.shape[-2:])))
+        chance = self.uniforms(state, 2)
+        phi, laws = np.zeros((*z.shape[:-1], 3)), np.zeros(z.shape[:-1], dtype=np.int64)
+        arm = np.arange(z.shape[-2])
+        for index in np.ndindex(self.batch):
+            if due:
+                self._regression.learn_variances(state, index, z[index])
+            shares = np.cumsum(self.chances(state)[index])
+            law = min(int(np.searchsorted(shares, chance[(*index, 0)])), len(shares) - 1)
+            view = self._regression.view(state, index, law, z[index], more=True)
+            middle = view.posterior.mean.predictors(view.columns, arm)
+            away = view.posterior.draw(noise[index]).predictors(view.columns, arm) - middle
+            if chance[(*index, 1)] >= _UNCALMED and self.calm is not None and self.calm < np.inf:
+                away = away * calmness(view.posterior.covariances(view.columns, arm), self.calm)[:, None]
+            phi[index][:, : self._size], laws[index] = middle + away, law
+        return self.curves_at(phi, laws)
+
+    def curves_at(self, phi: Floats, laws: NDArray[np.int64]) -> Curves:
+        """Return the curves at predictors (..., n, 3) under laws (..., n)."""
+        centre = np.log(self.max_budget)
+        log_median = np.clip(phi[..., 0], centre - FAR, centre + FAR)
+        activation = special.expit(phi[..., 1])
+        found = self._candidates if self.arms else self._candidates.repeated(phi.shape[-2])
+        if found.known:
+            return Curves(activation, found.rates(log_median))
+        form, rate = found.at(laws, log_median, phi[..., 2])
+        return Curves(activation, rate, form)
+
+    # -- absorb --------------------------------------------------------------------------------------------------------
+
+    def absorb(self, state: Any, x: ArrayLike, feedback: Feedback, features: Any = None) -> Any:
+        """Learn what came of an allocation to arms with these features, late or at once, whole or in parts."""
+        if not isinstance(feedback, Feedback):
+            raise FeedbackError(f"feedback must be a headgate.Feedback, got {feedback!r}")
+        amount = feedback.check(x)
+        z = self.rows(features)
+        if amount.shape != z.shape[:-1]:
+            raise ShapeError(f"an allocation must be of shape {z.shape[:-1]}, one number a row of features, got "
+                             f"{amount.shape}")  # fmt: skip
+        if np.any(amount > self.max_budget * (1.0 + 1e-9)):
+            raise AllocationError(f"no arm may get more than max_budget {self.max_budget:g}, got {amount.max():g}")
+        amount = np.where(self.whole, np.floor(amount), amount) if self._any_whole else amount
+        if not feedback.reported.any():
+            return state
+        for index in np.ndindex(self.batch):
+            self._regression.absorb(state, index, amount[index], feedback, z[index])
+        state.width = max(state.width, z.shape[-2])
+        return state
+
+    def fade(self, state: ContextualState, factor: float) -> None:
+        """Let what was learned count `factor` times as much."""
+        super().fade(state, factor)
+        state.information.fade(factor)
+        state.log_evidence *= factor
+
+    def merge(self, other: Contextual) -> None:
+        """Learn all that another learner of the same configuration has seen.
+
+        Information adds up, and the prior is no part of it, so nothing is counted twice. It is not exactly what one
+        learner of all rounds would have: each round's likelihood stays the quadratic that its own learner made of it.
+        """
+        given: object = other
+        mine, theirs = ({**p.plain_options(), "seed": None} if isinstance(p, Contextual) else {} for p in (self, given))
+        if mine != theirs:
+            raise ParameterError(f"only learners of one configuration merge, got {self!r} and {other!r}")
+        self.state.merge(other.state)
+
+    # -- what people see -----------------------------------------------------------------------------------------------
+
+    def estimate(
+        self,
+        level: float = 0.9,
+        interval: Literal["fisher", "likelihood-ratio"] = "fisher",
+        *,
+        features: Any = None,
+    ) -> ContextualEstimate:
+        """Return what is believed of arms with these features, with intervals of the normal posterior.
+
+        Without features: of arms at the mean of the features seen. Where the law is learned, under the most probable
+        one; `.law` says how probable each is.
+        """
+        del interval  # there is one
+        state = self.state
+        z = self._at_mean(state) if features is None else self.rows(features)
+        chances = self.chances(state)
+        phi, cov, laws = self._regression.believed(state, chances, z)
+        shown = {law.name: chances[..., m] for m, law in enumerate(self._possible)} if len(self._possible) > 1 else {}
+        found = self._candidates if self.arms else self._candidates.repeated(z.shape[-2])
+        row = found.columns[laws, np.arange(z.shape[-2])]
+        rate, shape = self.curves_at(phi, laws).rate, self._shapes(found, laws, phi[..., 2])
+        told = contextual_estimate(row, found.maps, found.table, rate, shape, phi, cov, level, shown)
+        return told if self.names is None else replace(told, names=self.names)
+
+    def _shapes(self, found: Candidates, laws: NDArray[np.int64], spread: Floats) -> Floats | None:
+        """Each arm's shape, where one law's is learned: (..., K)."""
+        opened = open_form(self._possible[0], found.base.shape[1]) if len(self._possible) == 1 else None
+        return None if opened is None else np.asarray(np.exp(opened.log_shape(found.coordinate(laws, spread))))
+
+    def plain_options(self) -> dict[str, Any]:
+        """Return the configuration as plain data for JSON."""
+        plain = super().plain_options()
+        if isinstance(self.features, Features):
+            plain["features"] = self.features.to_dict()
+        return plain

@@ -1,0 +1,169 @@
+"""The regression of a contextual policy: what is believed at a moment, and how a round is learned from.
+
+A learner's index says which row of a batch it is; every law that may be the right one has a regression of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.estimators.coefficients import Posterior
+from headgate.estimators.regression import Rows, absorbed
+from headgate.evidence.moments import joined, moments_of, unit_matrix, units_of
+from headgate.feedback import Feedback
+from headgate.laws import Floats
+from headgate.policies.candidates import Candidates
+from headgate.policies.contextual_state import OWN, OWN_SLOPES, SLOPES, ContextualState
+
+# Before anything is seen: variances of log median, logit activation and spread, of the shared intercepts and of an
+# arm's own, and of slopes per unit of a feature.
+_INTERCEPT = np.array([1.0, 3.0, 0.5])
+_SLOPE = np.array([0.03, 0.1, 0.03])
+_MEANS = np.array([np.log(np.log(2.0)), 0.0, np.log(1.2)])  # the first beside log(max_budget / arms)
+_MOST = np.array([4.0, 9.0, 0.5])  # of a variance that is learned
+_WORTH = np.array([4.0, 3.0, 4.0])  # how many coefficients the variance of each group is worth before any is seen
+_FORGIVEN = 12.0  # how far a law's log evidence may fall behind: first rounds, linearised far away, are not for ever
+
+
+def calmness(covariance: Floats, calm: float) -> Floats:
+    """Return what noise of each row is multiplied by, (n,), given the covariance (n, C, C) of its predictors."""
+    a, b, c = covariance[:, 0, 0], covariance[:, 0, 1], covariance[:, 1, 1]
+    least = np.maximum(0.5 * (a + c) - np.hypot(0.5 * (a - c), b), 1e-12)  # the smaller eigenvalue of (l, t)'s
+    return np.asarray(1.0 / np.sqrt(1.0 + 1.0 / (calm * least)))
+
+
+class View(NamedTuple):
+    """One learner's regression under one law, at a moment: features standardised, the prior added."""
+
+    posterior: Posterior
+    columns: Floats
+    """1 and standardised features of each arm of the round: (n, d + 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """What all rounds have in common."""
+
+    candidates: Candidates
+    size: int
+    """Predictors: 3 if a shape is learned, else 2."""
+    width: int
+    """Features, d."""
+    own: int
+    """Arms that have coefficients of their own, K or 0."""
+    slopes: bool
+    """They have slopes too."""
+    max_budget: float
+
+    @property
+    def laws(self) -> int:
+        """How many laws are weighed, M."""
+        return len(self.candidates.columns)
+
+    @property
+    def first_variances(self) -> Floats:
+        """Of each coordinate's groups of coefficients before anything is seen: (C, 3)."""
+        return np.stack([_SLOPE, _INTERCEPT, _SLOPE], axis=1)[: self.size]
+
+    def view(
+        self, state: ContextualState, index: tuple[int, ...], law: int, z: Floats, *, more: bool,
+        away: Floats | None = None,
+    ) -> View:  # fmt: skip
+        """The posterior under one law, in units of what has been seen, with `more` of these rows (n, d) too.
+
+        `away` are the rows measured from the reference, where somebody has them already.
+        """
+        away = state.referred(index, z) if away is None else away
+        moments = joined(state.moments[index], moments_of(away)) if more else state.moments[index]
+        mean, unit = units_of(moments)
+        info = state.information.at((*index, law)).in_units(unit_matrix(mean, unit))
+        variances, size = state.variances[(*index, law)], self.size
+        weight, middle = np.empty((size, self.width + 1)), np.zeros((size, self.width + 1))
+        weight[:, 0], weight[:, 1:] = 1.0 / _INTERCEPT[:size], 1.0 / variances[:, SLOPES, None]
+        middle[:, 0] = _MEANS[:size]
+        middle[0, 0] += np.log(self.max_budget / max(state.width, len(z)))
+        own = np.empty((size, self.width + 1 if self.slopes else 1))
+        own[:, 0], own[:, 1:] = 1.0 / variances[:, OWN], 1.0 / variances[:, OWN_SLOPES, None]
+        posterior = Posterior(info.with_prior(weight.ravel(), middle.ravel(), own.ravel()))
+        columns = np.empty((len(z), self.width + 1))
+        columns[:, 0] = 1.0
+        np.subtract(away, mean, out=columns[:, 1:])
+        columns[:, 1:] *= 1.0 / unit
+        return View(posterior, columns)
+
+    def believed(self, state: ContextualState, chances: Floats, z: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """Return predictors (batch, n, 3) of rows, their covariance, and the law: the most probable of each learner."""
+        arm = np.arange(z.shape[-2])
+        phi, covariance = np.zeros((*z.shape[:-1], 3)), np.zeros((*z.shape[:-1], 3, 3))
+        laws = np.zeros(z.shape[:-1], dtype=np.int64)
+        for index in np.ndindex(z.shape[:-2]):
+            law = int(np.argmax(chances[index]))
+            view = self.view(state, index, law, z[index], more=False)
+            phi[index][:, : self.size] = view.posterior.mean.predictors(view.columns, arm)
+            covariance[index][:, : self.size, : self.size] = view.posterior.covariances(view.columns, arm)
+            laws[index] = law
+        return phi, covariance, laws
+
+    def learn_variances(self, state: ContextualState, index: tuple[int, ...], z: Floats) -> None:
+        """One step of expectation and maximisation on the prior's variances, under each law."""
+        first, size = self.first_variances, self.size
+        for law in range(self.laws):
+            posterior = self.view(state, index, law, z, more=True).posterior
+            found = state.variances[(*index, law)]
+            if self.width:
+                spread = np.square(posterior.mean.shared) + np.diagonal(posterior.covariance)
+                slopes = spread.reshape(size, -1)[:, 1:]
+                found[:, SLOPES] = (_WORTH[SLOPES] * first[:, SLOPES] + slopes.sum(axis=1)) / (
+                    _WORTH[SLOPES] + self.width
+                )
+            if self.own:
+                own = (np.square(posterior.mean.own) + posterior.own_variances()).reshape(self.own, size, -1)
+                found[:, OWN] = (_WORTH[OWN] * first[:, OWN] + own[:, :, 0].sum(axis=0)) / (_WORTH[OWN] + self.own)
+                if self.slopes and self.width:
+                    found[:, OWN_SLOPES] = (_WORTH[OWN_SLOPES] * first[:, OWN_SLOPES] + own[:, :, 1:].sum((0, 2))) / (
+                        _WORTH[OWN_SLOPES] + self.own * self.width
+                    )
+            np.minimum(found, _MOST[:size, None], out=found)
+
+    def absorb(self, state: ContextualState, index: tuple[int, ...], x: Floats, feedback: Feedback, z: Floats) -> None:
+        """Learn from one learner's round."""
+        from headgate.kernels.record import record_rows  # noqa: PLC0415  # machine code loads on first use
+        from headgate.kernels.regression import FAILED, REACHED, SEEN  # noqa: PLC0415  # as above
+
+        told, won, seen = (v[index] for v in (feedback.reported, feedback.success, feedback.threshold))
+        if not told.any():
+            return
+        every: NDArray[np.bool_] | slice = slice(None) if told.all() else told  # a slice copies nothing
+        state.refer(index, z[every])
+        away = state.referred(index, z)
+        state.moments[index] = joined(state.moments[index], moments_of(away[every]))
+        served = told & (x > 0.0)
+        on: NDArray[np.int64] | slice = slice(None) if served.all() else np.flatnonzero(served)
+        count = int(np.count_nonzero(served))
+        if count == 0:
+            return
+        arm = np.flatnonzero(served) if self.own else np.zeros(count, dtype=np.int64)
+        evidence = state.evidence
+        record_rows(evidence.bins[index], evidence.edges, arm, x[on], won[on], seen[on])
+        kind = np.where(won[on], np.where(np.isnan(seen[on]), REACHED, SEEN), FAILED)
+        given = np.where(kind == SEEN, seen[on], x[on])
+        columns = np.concatenate([np.ones((count, 1)), away[on]], axis=1)
+        silent, loud = (float(evidence.counts(name)[index].sum()) for name in ("reached", "seen"))
+        told_share = loud / (silent + loud) if silent + loud > 0.0 else 1.0
+        candidates, centre = self.candidates, float(np.log(self.max_budget))
+        for law in range(self.laws):
+            view = self.view(state, index, law, z, more=False, away=away)
+            law_columns = candidates.columns[law, arm if self.own else 0]
+            rows = Rows(
+                law_columns, candidates.maps, candidates.table, kind.astype(np.int64), given, x[on],
+                told_share, view.columns[on], arm, centre,
+            )  # fmt: skip
+            found = absorbed(view.posterior, rows)
+            state.information.at((*index, law)).add(columns, arm, found.bend, found.slope)
+            state.log_evidence[(*index, law)] += found.log_evidence
+        found_best = state.log_evidence[index].max()
+        state.log_evidence[index] = np.maximum(state.log_evidence[index] - found_best, -_FORGIVEN)

@@ -1,0 +1,116 @@
+"""What a contextual policy remembers: the information of a regression for each law, and the moments of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headgate.errors import ShapeError
+from headgate.evidence import Evidence
+from headgate.evidence.information import Information
+from headgate.evidence.moments import joined, no_moments, shifted
+from headgate.laws import Floats
+from headgate.policies.state import State
+
+SLOPES, OWN, OWN_SLOPES = range(3)
+"""Groups of coefficients with a variance of their own: shared slopes, arms' own intercepts, arms' own slopes."""
+
+
+@dataclass(slots=True, eq=False)
+class ContextualState(State):
+    """Evidence beside features, and what the regression knows; see `headgate.evidence.information`."""
+
+    precision: Floats
+    """Of the shared coefficients under each of M laws: (..., M, D, D)."""
+    vector: Floats
+    """(..., M, D)."""
+    cross: Floats
+    """(..., M, K, D, o)."""
+    own: Floats
+    """(..., M, K, o, o)."""
+    own_vector: Floats
+    """(..., M, K, o)."""
+    log_evidence: Floats
+    """How likely each law has made what was seen, round by round: (..., M)."""
+    variances: Floats
+    """Of the coefficients' prior, by law, coordinate and group: (..., M, C, 3)."""
+    reference: Floats
+    """What each feature is measured from, NaN before anything is seen: (..., d)."""
+    moments: Floats
+    """Of the features, from the reference: (..., 5, d)."""
+    width: int
+    """The largest number of arms that a round had."""
+
+    @classmethod
+    def empty(
+        cls, evidence: Evidence, lead: tuple[int, ...], laws: int, features: int, arms: int, variances: Floats, own: int
+    ) -> ContextualState:
+        """Return the state of nothing; `variances` (C, 3) are those before anything is seen, `own` counts columns."""
+        size, o = len(variances) * (features + 1), len(variances) * own
+        info = Information.empty(size, arms, o, (*lead, laws))
+        return cls(
+            evidence, 0, info.precision, info.vector, info.cross, info.own, info.own_vector, np.zeros((*lead, laws)),
+            np.tile(variances, (*lead, laws, 1, 1)), np.full((*lead, features), np.nan), no_moments(features, lead),
+            max(arms, 1),
+        )  # fmt: skip
+
+    @property
+    def information(self) -> Information:
+        """The arrays of all learners and laws, not copied."""
+        return Information(self.precision, self.vector, self.cross, self.own, self.own_vector)
+
+    def referred(self, index: tuple[int, ...], z: Floats) -> Floats:
+        """Return rows (n, d) measured from the reference; what is missing lies there."""
+        reference = self.reference[index]
+        fresh = np.isnan(reference)
+        if fresh.any():
+            reference = np.where(fresh, _means(z), reference)
+        away = np.asarray(z - np.nan_to_num(reference))
+        if np.isnan(away.sum()):  # one pass, where most rows have nothing missing
+            np.nan_to_num(away, nan=0.0, copy=False)
+        return away
+
+    def refer(self, index: tuple[int, ...], z: Floats) -> None:
+        """Let columns that are seen for the first time be measured from the mean of these rows (n, d)."""
+        reference = self.reference[index]
+        fresh = np.isnan(reference)
+        if fresh.any():
+            reference[fresh] = _means(z)[fresh]
+
+    def merge(self, other: ContextualState) -> None:
+        """Add what another learner has seen, in place: the sum of both, whose linearisations stay as they are."""
+        if self.precision.shape != other.precision.shape or self.cross.shape != other.cross.shape:
+            raise ShapeError(
+                "learners merge only with the same laws, features and arms, got "
+                f"{self.cross.shape} and {other.cross.shape}"
+            )
+        evidence = self.evidence.merge(other.evidence)  # refuses what does not fit, before anything has changed
+        for index in np.ndindex(self.reference.shape[:-1]):
+            mine, theirs = self.reference[index], other.reference[index]
+            fresh = np.isnan(mine)
+            mine[fresh] = theirs[fresh]
+            by = np.where(np.isnan(theirs), 0.0, theirs - mine)  # theirs are so much larger, measured from mine
+            self.moments[index] = joined(self.moments[index], shifted(other.moments[index], by))
+            units = np.eye(len(by) + 1)
+            units[0, 1:] = by
+            for law in range(self.precision.shape[len(index)]):
+                place = (*index, law)
+                for total, more in zip(_arrays(self, place), _arrays(other, place, units), strict=True):
+                    total[...] += more
+        self.log_evidence += other.log_evidence
+        self.evidence, self.width, self.round = evidence, max(self.width, other.width), self.round + other.round
+
+
+def _means(z: Floats) -> Floats:
+    """The mean of each column's numbers, NaN where there are none: (d,)."""
+    there = ~np.isnan(z)
+    count = np.maximum(there.sum(axis=0), 1)
+    return np.where(there.any(axis=0), np.where(there, z / count, 0.0).sum(axis=0), np.nan)
+
+
+def _arrays(state: ContextualState, place: tuple[int, ...], units: Floats | None = None) -> tuple[Floats, ...]:
+    info = state.information.at(place)
+    if units is not None:
+        info = info.in_units(units)
+    return info.precision, info.vector, info.cross, info.own, info.own_vector

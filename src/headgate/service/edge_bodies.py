@@ -1,0 +1,77 @@
+"""The bodies of edges: what one pulls to decide by itself, and what it pushes of what it saw."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from headgate.service.bodies import MOST_AT_ONCE, ArmResult, ByArm, EvidenceBody
+from headgate.service.spec import Amount, ArmName, Body, DecisionId
+
+EdgeId = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"),
+    Field(description="Letters, digits, '.', '_' and '-', at most 80. One for each run of an edge."),
+]
+PushNumber = Annotated[int, Field(ge=0, le=2**53, description="Of the edge's pushes; the same again changes nothing.")]
+
+
+class LearnerBody(Body):
+    """A learner to decide with elsewhere: its policy without a state, and the evidence of all arms."""
+
+    allocator: str
+    config: int = Field(description="Grows when arms come or go.")
+    seq: int = Field(description="Grows with the evidence.")
+    arms: list[str] = Field(description="All arms, retired ones too, in the order of the evidence.")
+    active: list[int] = Field(description="The places of those in use, in the order of the policy's arms.")
+    policy: dict[str, Any] = Field(description="{name, options}, as a policy's own JSON has them.")
+    evidence: EvidenceBody | None = Field(description="The sum of all that has been seen; null: as you know it.")
+
+
+class EdgeDecision(Body):
+    """A decision that an edge made, with what it heard of it."""
+
+    decision_id: DecisionId
+    budget: Amount
+    allocation: ByArm[Amount] = Field(description="Arms that got nothing may be left out.")
+    made_at: datetime
+    results: dict[ArmName, ArmResult]
+
+
+class Push(Body):
+    """What an edge has seen since its last push, and decisions that are over; whatever it tells of is in evidence."""
+
+    evidence: EvidenceBody
+    decisions: tuple[EdgeDecision, ...] = Field((), max_length=MOST_AT_ONCE)
+
+    @property
+    def many(self) -> int:
+        """How many decisions they are, for the rate of a key."""
+        return len(self.decisions)
+
+
+class PushAnswer(Body):
+    """What was added, or had been before."""
+
+    edge: str
+    number: int
+    repeated: bool
+    trials: int = Field(description="Results of arms, in the evidence of this push.")
+
+
+class EdgeItem(Body):
+    """What an edge has pushed so far."""
+
+    edge: str
+    pushes: int
+    trials: int
+    decisions: int
+    last_at: datetime
+
+
+class Edges(Body):
+    """Edges by their ids."""
+
+    edges: list[EdgeItem]

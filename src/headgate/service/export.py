@@ -1,0 +1,140 @@
+"""The log as a table, one row for each arm of each decision: read page by page, for `headgate export`.
+
+Decisions that were made here come first, in their order; then those that edges have pushed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from headgate.errors import InputError
+from headgate.service import clock
+from headgate.service.engine.records import Heard, LoggedDecision, hear
+from headgate.service.store import Database, schema
+from headgate.service.store.rows import row_of
+
+_PAGE = 2_000
+Row = dict[str, Any]
+COLUMNS = {
+    "decision_id": "string",
+    "round": "int64",  # null: made by an edge
+    "edge": "string",  # null: made by the service
+    "created_at": "timestamp[us, tz=UTC]",
+    "expires_at": "timestamp[us, tz=UTC]",
+    "budget": "float64",  # null: a schedule, or a live round whose budget nobody knew
+    "spent": "float64",
+    "arm": "string",
+    "given": "float64",  # null: nobody knows yet how far a schedule got
+    "amount": "float64",  # what the arm really got
+    "success": "bool",  # null: not reported
+    "threshold": "float64",
+    "context": "string",  # JSON
+}
+"""The columns and their Arrow types."""
+
+
+def pages(connection: Connection, name: str) -> Iterator[list[Row]]:
+    """Go through the log of an allocator, some thousand decisions at a time."""
+    row, table = row_of(connection, name), schema.decisions
+    after = -1
+    while True:
+        query = select(table).where(table.c.allocator_id == row["id"], table.c.round > after)
+        found = connection.execute(query.order_by(table.c.round).limit(_PAGE)).mappings().all()
+        if not found:
+            break
+        heard = {(row["id"], one["round"]): Heard() for one in found}
+        hear(connection, heard)
+        yield [line for one in found for line in _rows(LoggedDecision.of_row(one), heard[row["id"], one["round"]])]
+        after = found[-1]["round"]
+    pushes = schema.pushes.c
+    numbers = select(pushes.edge, pushes.number).where(pushes.allocator_id == row["id"])
+    for edge, number in connection.execute(numbers.order_by(pushes.edge, pushes.number)).all():
+        mine = pushes.allocator_id == row["id"], pushes.edge == edge, pushes.number == number
+        decisions = json.loads(connection.execute(select(pushes.decisions).where(*mine)).scalar_one())
+        if decisions:
+            yield [line for decision in decisions for line in _pushed(decision, edge)]
+
+
+def _rows(decision: LoggedDecision, heard: Heard) -> Iterator[Row]:
+    given: dict[str, float | None] = {}
+    if decision.allocation is None and heard.spent is None:
+        given = dict.fromkeys((arm for arm, _ in decision.steps or ()), None)
+    else:
+        given |= decision.amounts(heard.spent)
+    context = json.loads(decision.request).get("context")
+    for arm in given | heard.results:
+        result = heard.results.get(arm)
+        told = arm in heard.results
+        yield {
+            "decision_id": decision.id,
+            "round": decision.round,
+            "edge": None,
+            "created_at": decision.created_at,
+            "expires_at": decision.expires_at,
+            "budget": decision.budget,
+            "spent": heard.spent,
+            "arm": arm,
+            "given": given.get(arm),
+            "amount": heard.amounts.get(arm, given.get(arm)),
+            "success": result is not None if told else None,
+            "threshold": None if result is None or result is True else result,
+            "context": None if context is None else json.dumps(context, ensure_ascii=False),
+        }
+
+
+def _pushed(decision: dict[str, Any], edge: str) -> Iterator[Row]:
+    made = clock.of(datetime.fromisoformat(decision["made_at"]))
+    for arm in decision["allocation"] | decision["results"]:
+        result, given = decision["results"].get(arm), decision["allocation"].get(arm, 0.0)
+        amount = None if result is None else result["amount"]
+        yield {
+            "decision_id": decision["decision_id"],
+            "round": None,
+            "edge": edge,
+            "created_at": made,
+            "expires_at": None,
+            "budget": decision["budget"],
+            "spent": None,
+            "arm": arm,
+            "given": given,
+            "amount": given if amount is None else amount,
+            "success": None if result is None else result["success"],
+            "threshold": None if result is None else result["threshold"],
+            "context": None,
+        }
+
+
+def export(database: Database, name: str, file: Path) -> int:
+    """Write the log of an allocator to a new Parquet file, from one consistent state; return the number of rows."""
+    import pyarrow as pa  # noqa: PLC0415  # an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
+
+    if file.exists():
+        raise InputError(f"{file} exists: an export never overwrites")
+    if not file.parent.is_dir():
+        raise InputError(f"there is no folder {file.parent} for the export")
+    aliases = {"string": pa.string(), "int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
+    fields = [(column, aliases.get(kind, pa.timestamp("us", tz="UTC"))) for column, kind in COLUMNS.items()]
+    table, partial = pa.schema(fields), file.with_name(file.name + ".partial")
+
+    def write(connection: Connection) -> int:
+        count = 0
+        with pq.ParquetWriter(partial, table) as writer:
+            for page in pages(connection, name):
+                writer.write_table(pa.Table.from_pylist(page, schema=table))
+                count += len(page)
+        return count
+
+    try:
+        partial.touch(mode=0o600)
+        rows = database.look(write, slow=True)
+        partial.rename(file)
+    finally:
+        partial.unlink(missing_ok=True)
+    return rows
