@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -23,9 +24,9 @@ from headgate.extras import extra
 
 T = TypeVar("T")
 P = ParamSpec("P")
-# Of an attempt's time, after which silence ends it: before the whole attempt is cancelled, which may leave a socket
-# that is just being connected to the garbage collector.
-_SILENCE = 0.9
+_PLACES = 100
+"""Calls under way at once; others wait here, not in httpcore's pool, which loses a connection that it hands over in the
+moment in which the waiting ends."""
 
 
 def _options(url: str, key: str | None) -> dict[str, Any]:
@@ -72,9 +73,15 @@ class _Base:
     ) -> None:
         chosen = _options(url, key)
         self._httpx = extra("httpx")
-        self._http = getattr(self._httpx, self._kind)(**chosen)
+        limits = self._httpx.Limits(max_connections=None, max_keepalive_connections=_PLACES)
+        self._http = getattr(self._httpx, self._kind)(limits=limits, **chosen)
+        watch(self._http)
         self.retry = retry or Retry()
         self._circuit = None if breaker is None else Circuit(breaker)
+
+    def _seconds(self, seconds: float) -> Any:
+        """Return the timeouts of one try: silence ends it; nobody waits for the pool."""
+        return self._httpx.Timeout(seconds, pool=None)
 
     def _instead(self, call: Call[T], error: UnavailableError) -> T:
         """Return what a call has for this case, or raise."""
@@ -124,7 +131,7 @@ class Client(_Base):
         self, url: str, key: str | None = None, *, retry: Retry | None = None, breaker: Breaker | None = None
     ) -> None:
         super().__init__(url, key, retry=retry, breaker=breaker)
-        watch(self._http)
+        self._places = threading.Semaphore(_PLACES)
 
     def close(self) -> None:
         """Close the connections."""
@@ -156,8 +163,7 @@ class Client(_Base):
         while True:
             seconds = attempts.timeout()
             try:
-                with within(seconds):
-                    answer = self._http.request(call.method, call.path, content=call.body, timeout=seconds)
+                answer = self._try(call, seconds)
             except (self._httpx.RequestError, TimeoutError) as error:
                 result = attempts.failed(error)
             else:
@@ -165,6 +171,16 @@ class Client(_Base):
             if isinstance(result, Done):
                 return result.answer
             time.sleep(result.pause)
+
+    def _try(self, call: Call[Any], seconds: float) -> Any:
+        """Send a call once."""
+        with within(seconds):
+            if not self._places.acquire(timeout=seconds):
+                raise TimeoutError(f"{_PLACES} other calls are under way")
+            try:
+                return self._http.request(call.method, call.path, content=call.body, timeout=self._seconds(seconds))
+            finally:
+                self._places.release()
 
     put_allocator = _sent(calls.put_allocator)
     allocator = _sent(calls.allocator)
@@ -218,9 +234,19 @@ class AsyncClient(_Base):
 
     _kind = "AsyncClient"
 
+    def __init__(
+        self, url: str, key: str | None = None, *, retry: Retry | None = None, breaker: Breaker | None = None
+    ) -> None:
+        super().__init__(url, key, retry=retry, breaker=breaker)
+        self._places = asyncio.Semaphore(_PLACES)
+        self._tries: set[asyncio.Task[Any]] = set()
+
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+        for one in self._tries:  # of calls that were cancelled
+            one.cancel()
+        await asyncio.gather(*self._tries, return_exceptions=True)
 
     async def __aenter__(self) -> Self:
         return self
@@ -248,10 +274,7 @@ class AsyncClient(_Base):
         while True:
             seconds = attempts.timeout()
             try:
-                async with asyncio.timeout(seconds):  # for a server that trickles; silence is httpx's to notice
-                    answer = await self._http.request(
-                        call.method, call.path, content=call.body, timeout=_SILENCE * seconds
-                    )
+                answer = await self._try(call, seconds)
             except (self._httpx.RequestError, TimeoutError) as error:
                 result = attempts.failed(error)
             else:
@@ -259,6 +282,30 @@ class AsyncClient(_Base):
             if isinstance(result, Done):
                 return result.answer
             await asyncio.sleep(result.pause)
+
+    async def _try(self, call: Call[Any], seconds: float) -> Any:
+        """Send a call once. A caller who is cancelled goes at once; the try ends by itself, as its connection needs."""
+
+        async def request() -> Any:
+            with within(seconds):
+                async with asyncio.timeout(seconds):
+                    await self._places.acquire()
+                try:
+                    return await self._http.request(
+                        call.method, call.path, content=call.body, timeout=self._seconds(seconds)
+                    )
+                finally:
+                    self._places.release()
+
+        one = asyncio.create_task(request())
+        self._tries.add(one)
+        one.add_done_callback(self._over)
+        return await asyncio.shield(one)
+
+    def _over(self, one: asyncio.Task[Any]) -> None:
+        self._tries.discard(one)
+        if not one.cancelled():
+            one.exception()  # of which nobody may have heard, if the caller was cancelled
 
     put_allocator = _awaited(calls.put_allocator)
     allocator = _awaited(calls.allocator)
