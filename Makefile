@@ -35,9 +35,10 @@ test: $(VENV)/.dev ## tests and doctests, warnings are errors
 	$(BIN)/headgate warm
 	$(BIN)/pytest -n auto
 
-docs: $(VENV)/.dev ## the documentation site in site/, strictly: dead links and pages in no menu are errors
+docs: $(VENV)/.dev ## the site in site/, strictly; every code block, example and notebook is run
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python .ci/site.py site
+	$(BIN)/pytest -m docs -n auto --dist worksteal tests/test_docs.py tests/test_examples.py
 
 pictures: $(VENV)/.demo ## every picture of docs/ that needs no browser; those of logs where ../shared/data is
 	$(BIN)/python .ci/pictures.py

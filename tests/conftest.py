@@ -1,6 +1,7 @@
 """What holds for all tests.
 
-Tests that need a cluster, a browser or minutes run only when they are asked for: `pytest -m cluster` and so on.
+Tests that need a cluster, a browser or minutes run only when they are asked for: `pytest -m cluster` and so on, or the
+target of the Makefile that says what they are.
 Property tests draw the same examples every time; with HYPOTHESIS_PROFILE=fuzz (`make fuzz`) they draw by
 the seed of the run.
 """
@@ -12,7 +13,7 @@ import os
 import pytest
 from hypothesis import settings
 
-APART = ("cluster", "spark", "browser", "soak", "fuzz")
+APART = ("docs", "cluster", "spark", "browser", "soak", "fuzz")
 FUZZ = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
 
 settings.register_profile("same", derandomize=True, deadline=None)

@@ -24,6 +24,8 @@ from headgate.service.settings import Settings
 
 from .service.harness import running
 
+pytestmark = pytest.mark.docs
+
 ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / "README.md",

@@ -13,6 +13,8 @@ from headgate.service.settings import Settings
 
 from .service.harness import running
 
+pytestmark = pytest.mark.docs
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SCRIPTS = {path.stem: path for path in sorted(EXAMPLES.glob("*.py"))}
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
