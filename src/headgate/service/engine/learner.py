@@ -16,6 +16,7 @@ from headgate.errors import InputError, UnsupportedError
 from headgate.evidence import Evidence, record_budget
 from headgate.feedback import Feedback
 from headgate.kernels.bins import COUNT, SUM
+from headgate.kernels.move import move
 from headgate.kernels.record import record
 from headgate.laws import Floats, Law, OneOf
 from headgate.live import LiveRound
@@ -247,14 +248,15 @@ class Learner:
 
     def count(self, amounts: Mapping[str, float], results: Results) -> None:
         """Add results to what this transaction has gathered; raise, and add nothing, if they cannot be counted."""
-        arms, delta = len(self.names), self._arms_delta
-        x, won, seen = np.zeros(arms), np.zeros(arms, dtype=np.bool_), np.full(arms, np.nan)
-        for name, threshold in results.items():
-            place = self.position[name]
-            self._touched.add(place)
-            x[place] = np.floor(amounts[name]) if self.whole[place] else amounts[name]
-            if threshold is not None:
-                won[place], seen[place] = True, np.nan if threshold is True else threshold
+        delta, thresholds = self._arms_delta, list(results.values())
+        places = [self.position[name] for name in results]
+        x, won, seen = np.zeros(len(self.names)), np.zeros(len(self.names), np.bool_), np.full(len(self.names), np.nan)
+        x[places] = [amounts[name] for name in results]
+        won[places] = [threshold is not None for threshold in thresholds]
+        seen[places] = [np.nan if threshold is None or threshold is True else threshold for threshold in thresholds]
+        if self.whole.any():
+            x[self.whole] = np.floor(x[self.whole])
+        self._touched.update(places)
         if not record(delta.bins, delta.edges, delta.max_budget * (1.0 + 1e-9), x, won, seen, self._all):
             raise RefusedError("the results cannot be counted: a threshold lies above what its arm got", "results")
 
@@ -270,23 +272,20 @@ class Learner:
 
     def settle(self) -> Cells:
         """Take over what was gathered; return it as cells to add to the database, in the order of their keys."""
-        rows = np.array(sorted(self._touched), dtype=np.intp)  # the others' cells are all 0, and may be very many
+        rows = np.array(sorted(self._touched), dtype=np.int64)  # the others' cells are all 0, and may be very many
         self._touched.clear()
-        delta = self._delta.bins[rows]
-        which, kind, place = np.nonzero(delta[:, :, COUNT, :])
-        if not which.size:
+        _, histograms, _, bins = self._delta.bins.shape
+        cells = np.empty((rows.size * histograms * bins, 5), dtype=np.int64)
+        table = cells[: move(self._delta.bins, self._sum.bins, rows, cells)]
+        if not table.size:
             return []
         self.seq += 1
-        row, counts, totals = rows[which], delta[which, kind, COUNT, place], delta[which, kind, SUM, place]
-        position = np.where(row == len(self.names), schema.BUDGETS, row)
-        table = np.stack([position, kind, place, counts.astype(np.int64), totals.astype(np.int64)], axis=1).tolist()
-        self._sum.bins[rows] += delta
-        self._delta.bins[rows] = 0.0
+        table[table[:, 0] == len(self.names), 0] = schema.BUDGETS
         if not self._all_active:
             self._share()
         return [
             {"allocator_id": self.id, "position": a, "kind": k, "bin": b, "number": n, "total": t, "seq": self.seq}
-            for a, k, b, n, t in table
+            for a, k, b, n, t in table.tolist()
         ]
 
 

@@ -167,9 +167,9 @@ class LoggedDecision:
         if (self.steps is not None and heard.spent is None) or (self.live and not heard.parts):
             return 0, 0, 0, 0
         given = self.amounts(heard.spent)
-        if any(amount > 0.0 and arm not in heard.results for arm, amount in given.items()):
+        if any(given[arm] > 0.0 for arm in given.keys() - heard.results.keys()):
             return 0, 0, 0, 0
-        won = sum(threshold is not None for threshold in heard.results.values())
+        won = len(heard.results) - list(heard.results.values()).count(None)
         got = sum((given | heard.amounts).values())
         budget = self.budget
         if budget is None:
