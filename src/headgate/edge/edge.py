@@ -54,6 +54,7 @@ class _Edge:
         self._done: deque[dict[str, Any]] = deque()
         self._pending: tuple[str, int, dict[str, Any], Evidence | None] | None = None
         self._deciding: Deciding | None = None
+        self._refused: ConflictError | None = None
         self._kept: dict[str, Any] = {}
         self._read_file()
 
@@ -98,13 +99,19 @@ class _Edge:
         lower: Mapping[str, float] | None = None,
         upper: Mapping[str, float] | None = None,
     ) -> Decision:
-        """Split a budget here and now; nobody is asked. `value` to `upper` are this decision's own, by arm."""
+        """Split a budget here and now; nobody is asked. `value` to `upper` are this decision's own, by arm.
+
+        A `ConflictError` once the service has said that the allocator is not to be decided at edges any more: it has a
+        holdout, a shadow or a guard now.
+        """
         terms = {
             name: wanted
             for name, wanted in (("value", value), ("eligible", eligible), ("lower", lower), ("upper", upper))
             if wanted is not None
         }
         with self._lock:
+            if self._refused is not None:
+                raise self._refused
             allocation = self._here.decide(budget, terms)
             decision = Decision(f"{self.id}.{self._made}", self.name, budget, allocation, None, datetime.now(UTC), None)
             self._made += 1
@@ -227,8 +234,14 @@ class _Edge:
             known = None if self._deciding is None else (self._deciding.config, self._deciding.seq)
             return calls.learner(self.name, known)
 
+    def _refuse(self, error: ConflictError) -> None:
+        """Decide no more until a pull is answered again."""
+        with self._lock:
+            self._refused = error
+
     def _pulled(self, learner: Learner) -> None:
         with self._lock:
+            self._refused = None
             if self._file is not None and learner.evidence is not None:
                 self._kept["learner"] = learner.to_dict()
                 self._write_file()
@@ -260,7 +273,8 @@ class Edge(_Edge):
     client : Client
         Of the service.
     name : str
-        The allocator: one whose policy acts on sums of evidence (`thompson`, `lr-ucb`, `uniform`, `oracle`).
+        The allocator: one whose policy acts on sums of evidence (`thompson`, `lr-ucb`, `uniform`, `oracle`), without
+        holdout, shadow or guard: which decisions the baseline gets is drawn by the service.
     every : float, default 1
         Seconds between two pushes and pulls, by a thread, in a `with` block.
     file : path, optional
@@ -287,6 +301,9 @@ class Edge(_Edge):
         """Get to know what all have seen."""
         try:
             self._pulled(self._client.send(self._pull_call()))
+        except ConflictError as error:
+            self._refuse(error)
+            raise
         except UnavailableError as error:
             self._pull_from_file(error)
 
@@ -337,6 +354,9 @@ class AsyncEdge(_Edge):
         """Get to know what all have seen."""
         try:
             self._pulled(await self._client.send(self._pull_call()))
+        except ConflictError as error:
+            self._refuse(error)
+            raise
         except UnavailableError as error:
             self._pull_from_file(error)
 

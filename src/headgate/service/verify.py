@@ -24,6 +24,7 @@ from headgate.service.engine.records import Heard, LoggedDecision, Results, hear
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy, resolved_arms
 from headgate.service.store import Database, schema
 from headgate.service.store.rows import arms_of
+from headgate.service.verify_modes import ModeCheck
 
 Progress = Callable[[str, int], None]
 _ROWS = 5_000  # that are read, or added to the evidence, at once
@@ -41,6 +42,7 @@ class _Replay:
     """How long budgets lasted that nobody knew, as evidence of one arm."""
     places: dict[str, int]
     """The arms' positions, by name."""
+    modes: ModeCheck
     counts: Counter[str] = field(default_factory=Counter)
     waiting: set[int] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
@@ -51,6 +53,7 @@ class _Replay:
 
     def follow(self, decision: LoggedDecision, reports: list[Row[Any]]) -> None:
         """Do again what a decision and its reports did."""
+        self.wrong += self.modes.decided(decision)
         results = self._results(decision, reports)
         spent = next((report.spent for report in reports if report.spent is not None), None)
         unheard = decision.allocation is None and spent is None and not results
@@ -74,6 +77,7 @@ class _Replay:
                 self.rows.append((place, x, threshold is not None, known))
         if served <= results.keys():
             budget = spent if decision.budget is None else decision.budget
+            self.modes.completed(decision, results)
             self._complete(sum(amounts.values()) if budget is None and decision.live else budget, amounts, results)
         else:
             self.waiting.add(decision.round)
@@ -145,9 +149,10 @@ def _differences_of(connection: Connection, row: RowMapping, progress: Progress)
     if off.size:
         arm = replay.names[int(off[0, 0])]
         yield f"{len(off)} numbers of the evidence differ from the log's, the first of arm {arm!r}"
+    yield from replay.modes.differences(connection, row["id"])
     yield from _live(connection, row)
     if in_order(build_policy(replay.spec, resolved_arms(replay.spec), row["seed"])):
-        yield from _in_order(connection, row)
+        yield from _in_order(connection, row, replay)
 
 
 def _live(connection: Connection, row: RowMapping) -> Iterator[str]:
@@ -171,17 +176,23 @@ def _live(connection: Connection, row: RowMapping) -> Iterator[str]:
             yield f"live round {live['id']!r} is not what its steps say"
 
 
-def _in_order(connection: Connection, row: RowMapping) -> Iterator[str]:
-    """Make every decision of a policy that depends on the order again, from nothing, and compare its state too."""
+def _in_order(connection: Connection, row: RowMapping, replay: _Replay) -> Iterator[str]:
+    """Make every decision of a policy that depends on the order again, from its beginning, and compare its state too.
+
+    That is nothing, or where a version began to guard what acts on sums, the evidence of then.
+    """
     learner = Learner(connection, row)
     remembered = learner.state.to_dict()  # from the state that was kept, as workers do
     table = schema.states
     kept = connection.execute(select(table).where(table.c.allocator_id == row["id"])).mappings().first()
-    learner.state, stands = learner.policy.start(), [0, 0]
-    for decision, part in log_of(connection, row["id"]):
+    learner.state, stands = learner.policy.start(), list(replay.modes.fold)
+    if any(stands):
+        before = replay.evidence.bins - learner.since(connection, stands[1]).bins
+        learner.state.evidence.bins[...] = before[learner.active]
+    for decision, part in log_of(connection, row["id"], *stands):
         if part is not None:
             learner.learn(part)
-        elif learner.again(decision) != (decision.steps if decision.allocation is None else decision.allocation):
+        elif learner.again(decision) != (decision.wanted or decision.allocation or decision.steps or {}):
             yield f"decision {decision.id!r} is not what its policy decides after the log before it"
         stands[part is not None] += 1
         if kept is None or stands != [kept["decisions"], kept["reports"]]:
@@ -195,9 +206,11 @@ def _in_order(connection: Connection, row: RowMapping) -> Iterator[str]:
 def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Replay:
     spec, arms = AllocatorSpec.model_validate_json(row["spec"]), arms_of(connection, row["id"])
     law = build_law(spec, [ArmSpec.model_validate_json(arm.spec) for arm in arms])
+    names, whole = [arm.name for arm in arms], law.whole_arms(len(arms))
     replay = _Replay(
-        spec, [arm.name for arm in arms], law.whole_arms(len(arms)), Evidence.empty(len(arms), spec.max_budget),
-        Evidence.empty(1, spec.max_budget), {arm.name: place for place, arm in enumerate(arms)},
+        spec, names, whole, Evidence.empty(len(arms), spec.max_budget), Evidence.empty(1, spec.max_budget),
+        {name: place for place, name in enumerate(names)},
+        ModeCheck(connection, row, dict(zip(names, whole.tolist(), strict=True))),
     )  # fmt: skip
     imports = select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
     for key, text in connection.execute(imports):

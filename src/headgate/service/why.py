@@ -19,14 +19,13 @@ from headgate.oracle import standard_form
 from headgate.policies import Thompson
 from headgate.service.bodies import EvidenceBody, Why
 from headgate.service.engine.learner import Learner
-from headgate.service.engine.order import log_of
+from headgate.service.engine.modes import unguarded
 from headgate.service.engine.reasons import Reason
 from headgate.service.engine.records import LoggedDecision
 from headgate.service.engine.versions import changed_since
 from headgate.service.faults import ConflictError, NotFoundError
 from headgate.service.store import schema
 
-_END = 2**62
 _STEP = 1e-6
 """Of a central difference, as a share of the amount."""
 
@@ -58,19 +57,23 @@ def why(connection: Connection, decision_id: str) -> Why:
     text = connection.execute(select(reasons.c.data).where(*here)).scalar()
     reason = None if text is None else Reason.of_text(text)
     x = np.array(list(decision.allocation.values()))
+    wanted = x if decision.wanted is None else np.array([decision.wanted[name] for name in names])
     value = _value(learner, decision, names)
-    marginal = None if reason is None else _marginal(learner, reason, x, value, names)
+    marginal = None if reason is None else _marginal(learner, reason, wanted, value, names)
     return Why.model_validate(
         {
             "decision_id": decision.id,
             "allocator": learner.name,
             "round": decision.round,
-            "policy": learner.policy.name,
+            "policy": unguarded(learner.policy).name,
+            "mode": decision.mode,
+            "probability": decision.probability,
             "price": None if reason is None else reason.price,
             "arms": [
                 {
                     "arm": name,
                     "amount": x[i],
+                    "policy_amount": None if decision.wanted is None else wanted[i],
                     "value": value[i],
                     "trials": int(seen.trials[places[i]]),
                     "successes": int(seen.successes[places[i]]),
@@ -90,20 +93,8 @@ def evidence_then(connection: Connection, learner: Learner, decision: LoggedDeci
     reports, seen = schema.reports.c, learner.evidence.copy()
     later = reports.allocator_id == learner.id, reports.after > decision.round
     place = connection.execute(select(func.min(reports.place)).where(*later)).scalar()
-    rows: list[tuple[int, float, bool, float]] = []
-    for of, part in log_of(connection, learner.id, _END, place) if place is not None else ():
-        if part is None:
-            raise AssertionError(of.id)  # no decision is so late
-        for name, result in part.results.items():
-            arm = learner.position[name]
-            x = float(np.floor(part.amounts[name])) if learner.whole[arm] else part.amounts[name]
-            if x > 0.0:
-                known = np.nan if result is None or result is True else result
-                rows.append((arm, x, result is not None, known))
-    if rows:
-        columns = [np.array(column) for column in zip(*rows, strict=True)]
-        more = Evidence.of_rows(*columns, arms=seen.arms, max_budget=seen.max_budget)
-        seen.bins[...] -= more.bins
+    if place is not None:
+        seen.bins[...] -= learner.since(connection, place).bins
     for table in (schema.imports, schema.pushes):
         mine = table.c.allocator_id == learner.id, table.c.after > decision.round
         for text in connection.execute(select(table.c.evidence).where(*mine)).scalars():
@@ -128,7 +119,7 @@ def _marginal(learner: Learner, reason: Reason, x: Floats, value: Floats, names:
         return np.full(len(x), np.nan)
     from headgate.kernels.heights import heights  # noqa: PLC0415  # machine code loads on first use
 
-    policy, arms = learner.policy, len(names)
+    policy, arms = unguarded(learner.policy), len(names)
     places = np.array([learner.position[name] for name in names])
     law = learner.law_of(places)
     form = policy.form if isinstance(policy, Thompson) and reason.form is not None else standard_form(law, arms)
