@@ -33,6 +33,7 @@ COMMANDS = {
     "backup": "state",
     "restore": "state",
     "export": "export",
+    "replay": "replay",
     "audit": "state",
 }
 
