@@ -152,6 +152,25 @@ def test_policies_in_order_stay_folds_of_their_log(
     assert verify(database) == []
 
 
+def test_a_shadow_does_not_remember_that_it_decided(database: Database) -> None:
+    """Of a policy that forgets: every round fades what is known once, and nothing else changes it but reports."""
+    ledger = Ledger(database)
+    terms = {"name": "thompson", "discount": 0.8}
+    asking.create(ledger, policy=terms, baseline="even", shadow=True)
+    body = AllocatorSpec.model_validate(QUIZ | {"policy": terms})
+    policy = build_policy(body, resolved_arms(body), seed_of(body, "quiz"))
+    state = policy.start()
+    for i in range(6):
+        made = asking.decide(ledger, f"d{i}")["allocation"]
+        state = policy.skip(state, policy.ask(20.0, round=i))
+        ledger.answer([asking.tell(f"d{i}", results(made, {"q1"}))])
+        seen = [made["q1"] / 2, np.nan, np.nan]
+        state = policy.absorb(state, np.array(list(made.values())), hg.Feedback([True, False, False], seen))
+    (kept,) = ledger.memory.learners.values()
+    assert np.array_equal(kept.state.evidence.bins, state.evidence.bins)
+    assert kept.state.round == state.round == 6
+
+
 def test_a_guard_begins_and_ends_while_it_decides(database: Database) -> None:
     """It begins with the evidence of then, also after an arm is gone; what it holds back says so."""
     one, other = Ledger(database), Ledger(database)
