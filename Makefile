@@ -31,14 +31,14 @@ check: $(VENV)/.dev ## ruff, mypy strict, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: $(VENV)/.dev ## tests and doctests, warnings are errors
+test: $(VENV)/.dev ## tests and doctests, warnings are errors; a process a core, so that none needs threads for its algebra
 	$(BIN)/headgate warm
-	$(BIN)/pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 docs: $(VENV)/.dev ## the site in site/, strictly; every code block, example and notebook is run
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python .ci/site.py site
-	$(BIN)/pytest -m docs -n auto --dist worksteal tests/test_docs.py tests/test_examples.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -m docs -n auto --dist worksteal tests/test_docs.py tests/test_examples.py
 
 pictures: $(VENV)/.demo ## every picture of docs/ that needs no browser; those of logs where ../shared/data is
 	$(BIN)/python .ci/pictures.py
