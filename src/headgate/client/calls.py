@@ -176,6 +176,7 @@ def decide(
     fallback: Mapping[str, float] | None = None,
     features: Json | None = None,
     arm_features: Mapping[str, Json] | None = None,
+    subject: str | None = None,
 ) -> Call[Decision]:
     """Split a budget; None is one that is not known: the answer has a schedule, in steps of `step`.
 
@@ -185,8 +186,11 @@ def decide(
     with the decision, and not looked at. `fallback` are shares by arm, in any unit: where the service does not answer,
     the budget is split by them; `decision.fallback` is True then, and reports of it are not sent. `features` are what
     is known of the round, by name, as the policy "contextual" declares them, `arm_features` those of some arms.
+    `subject` is whom it is about, in words that only you understand: what is kept of a subject can be deleted.
     """
     body = _decision(budget, decision_id, context, step) | ({} if switching else {"switching": False})
+    if subject is not None:
+        body["subject"] = subject
     if features is not None:
         body["features"] = dict(features)
     if arm_features is not None:
@@ -206,14 +210,17 @@ def decide_many(
     return Call("POST", f"{_allocator(name)}/decisions/batch", _json(body), answers.many("decision", Decision))
 
 
-def decision(decision_id: str | Decision) -> Call[Round]:
-    """Return a decision of the past and what has been reported of it."""
-    return Call("GET", f"/v1/decisions/{_part(_id(decision_id))}", None, answers.read_round)
+def decision(decision_id: str | Decision, *, allocator: str | None = None) -> Call[Round]:
+    """Return a decision of the past and what has been reported of it.
+
+    Of an id alone, `allocator` says whose it is: needed where several have a decision of that id.
+    """
+    return Call("GET", _decision_path(decision_id, allocator), None, answers.read_round)
 
 
-def why(decision_id: str | Decision) -> Call[Why]:
+def why(decision_id: str | Decision, *, allocator: str | None = None) -> Call[Why]:
     """Return why a decision is as it is: per arm estimate, draw, marginal at its amount; and the price."""
-    return Call("GET", f"/v1/decisions/{_part(_id(decision_id))}/why", None, reader(Why))
+    return Call("GET", f"{_decision_path(decision_id, allocator)}/why", None, reader(Why))
 
 
 def report(
@@ -222,15 +229,17 @@ def report(
     *,
     spent: float | None = None,
     amounts: Mapping[str, float] | None = None,
+    allocator: str | None = None,
 ) -> Call[OutcomeAnswer]:
     """Say what came of a decision, whole or in part.
 
     Per arm the threshold of its success, True for a success whose threshold is not known, None for a failure.
     Of a schedule, `spent` is how much of it was carried out. `amounts` is what arms really got, of those that got
     something else than they were given. A contradiction to what was said before is a `ConflictError`. Of a fallback
-    nothing is sent: the service does not know that decision.
+    nothing is sent: the service does not know that decision. Of an id alone, `allocator` says whose decision it is:
+    needed where several have one of that id.
     """
-    path = f"/v1/decisions/{_part(_id(decision))}/outcome"
+    path = f"{_decision_path(decision, allocator)}/outcome"
     nothing = OutcomeAnswer(_id(decision), (), (), complete=False, late=False)
     unsent = nothing if isinstance(decision, Decision) and decision.fallback else None
     return Call("POST", path, _json(_outcome(results, spent, amounts)), reader(OutcomeAnswer), unsent=unsent)
@@ -245,10 +254,16 @@ def report_many(
 
 
 def one_of_many(
-    decision: str | Decision, results: Results, spent: float | None, amounts: Mapping[str, float] | None
+    decision: str | Decision,
+    results: Results,
+    spent: float | None,
+    amounts: Mapping[str, float] | None,
+    allocator: str | None = None,
 ) -> dict[str, Any]:
     """Return what came of a decision as it is sent with others."""
-    return {"decision_id": _id(decision), **_outcome(results, spent, amounts)}
+    owner = decision.allocator if isinstance(decision, Decision) else allocator
+    whose = {} if owner is None else {"allocator": owner}
+    return {"decision_id": _id(decision), **whose, **_outcome(results, spent, amounts)}
 
 
 def report_bodies(bodies: Sequence[Json]) -> Call[list[OutcomeAnswer | ClientError]]:
@@ -364,6 +379,12 @@ def _split(name: str, body: Json, shares: Mapping[str, float]) -> Decision:
     allocation = {arm: budget * (share / total) for arm, share in shares.items()}
     now = datetime.now(UTC)
     return Decision(body["decision_id"], name, budget, allocation, None, now, None, fallback=True)
+
+
+def _decision_path(decision: str | Decision, allocator: str | None) -> str:
+    """Return where a decision is: at its allocator, as far as that is known."""
+    key, owner = _part(_id(decision)), decision.allocator if isinstance(decision, Decision) else allocator
+    return f"/v1/decisions/{key}" if owner is None else f"{_allocator(owner)}/decisions/{key}"
 
 
 def _id(decision: str | Decision) -> str:

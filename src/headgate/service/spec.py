@@ -28,7 +28,7 @@ Name = Annotated[
 DecisionId = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$"),
-    Field(description="Letters, digits, '.', '_', ':' and '-', at most 100. Unique in the whole service."),
+    Field(description="Letters, digits, '.', '_', ':' and '-', at most 100. Unique in its allocator."),
 ]
 
 

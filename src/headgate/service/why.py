@@ -23,21 +23,19 @@ from headgate.service.engine.order import log_of
 from headgate.service.engine.reasons import Reason
 from headgate.service.engine.records import LoggedDecision
 from headgate.service.engine.versions import changed_since
-from headgate.service.faults import ConflictError, NotFoundError
+from headgate.service.faults import ConflictError
 from headgate.service.store import schema
+from headgate.service.store.keys import ANYBODY, Asker
+from headgate.service.views import decision_row
 
 _END = 2**62
 _STEP = 1e-6
 """Of a central difference, as a share of the amount."""
 
 
-def why(connection: Connection, decision_id: str) -> Why:
+def why(connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY) -> Why:
     """Return the reasons of a decision."""
-    table = schema.decisions
-    row = connection.execute(select(table).where(table.c.id == decision_id)).mappings().first()
-    if row is None:
-        raise NotFoundError(f"there is no decision {decision_id!r}")
-    decision = LoggedDecision.of_row(row)
+    decision = LoggedDecision.of_row(decision_row(connection, decision_id, name, asker))
     if decision.allocation is None or decision.live:
         raise ConflictError(
             f"decision {decision_id!r} is no split at once: a schedule or a live round has no one price"

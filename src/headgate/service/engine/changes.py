@@ -28,6 +28,7 @@ from headgate.service.spec import (
 )
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
+from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import arms_of, row_of
 
 WARM_START = "warm-start"
@@ -35,7 +36,12 @@ WARM_START = "warm-start"
 
 
 def create(
-    connection: Connection, actor: str, name: str, spec: AllocatorSpec, evidence: EvidenceBody | None = None
+    connection: Connection,
+    actor: str,
+    name: str,
+    spec: AllocatorSpec,
+    evidence: EvidenceBody | None = None,
+    asker: Asker = ANYBODY,
 ) -> bool:
     """Create an allocator that knows this evidence; False if there is the same already."""
     check(spec)
@@ -63,7 +69,7 @@ def create(
     _add_arms(connection, key, 0, resolved_arms(spec), moment)
     note(connection, actor, "create allocator", name, {"version": 0, "law": spec.law, "policy": spec.policy})
     if evidence is not None:
-        import_evidence(connection, actor, name, WARM_START, evidence, "evidence")
+        import_evidence(connection, actor, name, WARM_START, evidence, "evidence", asker)
     return True
 
 
@@ -141,7 +147,13 @@ def _retire(connection: Connection, arm: Row[Any], moment: int | None) -> None:
 
 
 def import_evidence(
-    connection: Connection, actor: str, name: str, key: str, body: EvidenceBody, within: str = ""
+    connection: Connection,
+    actor: str,
+    name: str,
+    key: str,
+    body: EvidenceBody,
+    within: str = "",
+    asker: Asker = ANYBODY,
 ) -> ImportAnswer:
     """Add evidence gathered elsewhere, once for each key."""
     row, table = row_of(connection, name, lock=True), schema.imports
@@ -164,6 +176,7 @@ def import_evidence(
             evidence=body.model_dump_json(),
             imported_at=clock.now(),
             after=row["decisions"],
+            key_id=asker.key_id,
         )
     )
     note(connection, actor, "import evidence", name, {"import": key, "trials": trials})

@@ -15,12 +15,13 @@ from headgate.service.engine.changes import add_evidence, evidence_of_body, refu
 from headgate.service.engine.learner import Learner
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.store import schema
+from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import row_of
 
 IN_ORDER = "it cannot decide at edges"
 
 
-def push(connection: Connection, name: str, edge: str, number: int, body: Push) -> PushAnswer:
+def push(connection: Connection, name: str, edge: str, number: int, body: Push, asker: Asker = ANYBODY) -> PushAnswer:
     """Add what an edge has seen, once for each number of its pushes."""
     row, table = row_of(connection, name, lock=True), schema.pushes
     digest = digest_of(body)
@@ -52,6 +53,7 @@ def push(connection: Connection, name: str, edge: str, number: int, body: Push) 
             digest=digest,
             pushed_at=clock.now(),
             after=row["decisions"],
+            key_id=asker.key_id,
         )
     )
     return PushAnswer(edge=edge, number=number, repeated=False, trials=trials)

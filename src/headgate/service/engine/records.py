@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias
 
 from sqlalchemy import Connection
 
 from headgate.service.bodies import ArmResult, DecisionRequest, Outcome, StepReport
-from headgate.service.faults import ConflictError, RefusedError, ServiceError
+from headgate.service.faults import ConflictError, NotFoundError, RefusedError, ServiceError
 from headgate.service.store import schema, statements
+from headgate.service.store.keys import ANYBODY, Asker
 
 TALLY = ("complete", "reward", "budget_units", "given_units")
 """The counters of an allocator that count complete decisions."""
 Results: TypeAlias = dict[str, float | Literal[True] | None]
 """By arm: the threshold of a success, True for a success whose threshold is not known, None for a failure."""
+
+
+def the_one(decision_id: str, names: Iterable[str], what: str = "decision") -> str:
+    """Return the name of the one allocator that has such a decision or live round, of those that the asker sees."""
+    found = sorted(names)
+    if not found:
+        raise NotFoundError(f"there is no {what} {decision_id!r}")
+    if len(found) > 1:
+        part = "live" if what == "live round" else "decisions"
+        paths = ", ".join(f"/v1/allocators/{name}/{part}/{decision_id}" for name in found[:3])
+        raise ConflictError(
+            f"{len(found)} allocators have a {what} {decision_id!r}: say which, {paths}{', ...' * (len(found) > 3)}"
+        )
+    return found[0]
 
 
 def in_full(result: float | Literal[True] | None, amount: float | None = None) -> ArmResult:
@@ -32,6 +47,7 @@ class Decide:
     request: DecisionRequest
     together: int = 1
     """How many decisions its call asks for."""
+    asker: Asker = ANYBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +58,9 @@ class Report:
     outcome: Outcome | None
     ends_live: bool = False
     """Whether it is what came of a live round in all, and not what somebody reports."""
+    allocator: str | None = None
+    """Whose decision it is; None: of the only one that has such a decision."""
+    asker: Asker = ANYBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +70,9 @@ class StepTaken:
     decision_id: str
     number: int
     told: StepReport
+    allocator: str | None = None
+    """Whose live round it is; None: of the only one that has such a round."""
+    asker: Asker = ANYBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +122,9 @@ def hear(connection: Connection, rounds: Mapping[tuple[int, int], Heard]) -> Non
         rounds[row["allocator_id"], row["round"]].add(json.loads(row["results"]), said, row["spent"])
 
 
+_COLUMNS = ("id", "allocator_id", "round", "budget", "request", "answer", "created_at", "expires_at")
+
+
 @dataclass(frozen=True, slots=True)
 class LoggedDecision:
     """A decision in the log; it never changes."""
@@ -112,6 +137,8 @@ class LoggedDecision:
     answer: str
     created_at: int
     expires_at: int | None
+    allocator: str
+    """Its name."""
     allocation: dict[str, float] | None
     steps: list[tuple[str, float]] | None
     version: int | None = None
@@ -124,8 +151,14 @@ class LoggedDecision:
         """Read a decision from its row."""
         answer = json.loads(row["answer"])
         steps = None if answer["schedule"] is None else [(step["arm"], step["amount"]) for step in answer["schedule"]]
-        said = {"allocation": answer["allocation"], "version": answer.get("version")}
-        return cls(**row, **said, steps=steps, live=answer["allocation"] == {})
+        said = {name: answer.get(name) for name in ("allocator", "allocation", "version")}
+        own = {name: row[name] for name in _COLUMNS}
+        return cls(**own, **said, steps=steps, live=answer["allocation"] == {})
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """What it is known by: its allocator's name and its id."""
+        return self.allocator, self.id
 
     def amounts(self, spent: float | None) -> dict[str, float]:
         """Return what each arm was given: as allocated, or as far as the schedule was carried out."""

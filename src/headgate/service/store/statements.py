@@ -89,6 +89,12 @@ def _is(column: sa.Column[Any], name: str = "") -> sa.ColumnElement[bool]:
     return column == sa.bindparam(name or column.name, type_=column.type)
 
 
+#: Which allocators have decisions of these ids.
+WHOSE = Statement(
+    lambda lite: sa.select(schema.decisions.c.id, schema.decisions.c.allocator_id).where(
+        _among(schema.decisions.c.id, "ids", lite)
+    )
+)
 #: The decisions of these ids.
 FIND = Statement(_find)
 #: The allocators of these ids or names, locked until the transaction ends, always in the same order.

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from headgate.service import upkeep, views
 from headgate.service.bodies import Allocator, Counts, Health
 from headgate.service.faults import UnavailableError
-from headgate.service.service import Here
+from headgate.service.service import Asks, Here
 from headgate.service.web.errors import RESPONSES
 
 router = APIRouter(tags=["health"])
@@ -51,13 +51,13 @@ async def ready(service: Here) -> Health:
 
 
 @router.get("/metrics", include_in_schema=False)
-async def metrics(service: Here) -> Response:
-    """Return the metrics."""
+async def metrics(service: Here, asker: Asks) -> Response:
+    """Return the metrics; for a key that is bound to some allocators, how these stand and no more."""
     workers, standing = CollectorRegistry(), CollectorRegistry()
-    standing.register(_Standing(await service.look(views.allocators)))
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # several workers, each of which writes its own file there
+    standing.register(_Standing(await service.look(views.allocators, asker)))
+    if asker.bound is None and "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # workers, each of which writes its own file
         multiprocess.MultiProcessCollector(workers)  # type: ignore[no-untyped-call]  # it has no types
-    else:
+    elif asker.bound is None:  # requests are counted for all together
         workers = _OURS
     return Response(generate_latest(workers) + generate_latest(standing), media_type=CONTENT_TYPE_LATEST)
 

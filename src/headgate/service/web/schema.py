@@ -27,7 +27,9 @@ EXAMPLES: dict[str, Json] = {
     "decide_many": {"decisions": [{"budget": 20.0, "decision_id": "student-18"}, {"budget": 25.0}]},
     "open_live": {"budget": 20.0, "decision_id": "student-19"},
     "report_step": {"success": True, "spent": 3.0},
+    "report_step_of": {"success": True, "spent": 3.0},
     "report": {"results": _RESULTS},
+    "report_of": {"results": _RESULTS},
     "report_many": {"outcomes": [{"decision_id": "student-18", "results": _RESULTS}]},
     "add_arm": {"name": "q4", "upper": 10.0},
 }
