@@ -47,8 +47,17 @@ BODIES: dict[str, Any] = {
     "add_arm": {"name": "q4"},
     "retire_arm": None,
     "put_evidence": EVIDENCE,
+    "put_retraction": {"key": "abc"},
 }
-PLACES = {"decision_id": "d", "live_id": "l", "number": "0", "edge": "e", "import_id": "i", "arm": "q1"}
+PLACES = {
+    "decision_id": "d",
+    "live_id": "l",
+    "number": "0",
+    "edge": "e",
+    "import_id": "i",
+    "arm": "q1",
+    "retraction_id": "r",
+}
 #: Routes of no allocator, or of all: what they show is looked at one by one.
 OTHERS = {
     "list_allocators", "report_many", "metrics", "first_page", "first_data", "api_page", "alive", "ready", "login_form",

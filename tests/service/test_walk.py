@@ -1,7 +1,7 @@
 """A request walks straight: guard, route, queue, batch, answer. A layer that only forwards would be noticed here.
 
-A decision also stores the draw it was made by, for `why`; a report finds out whose decision it is of. The guard hands a request to its route, so that Starlette's
-router, five layers of its and FastAPI's handler are not passed.
+A decision also stores the draw it was made by, for `why`; a report finds out whose decision it is of. The guard hands a
+request to its route, so that Starlette's router, five layers of its and FastAPI's handler are not passed.
 """
 
 from __future__ import annotations

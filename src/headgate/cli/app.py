@@ -33,6 +33,7 @@ COMMANDS = {
     "backup": "state",
     "restore": "state",
     "export": "export",
+    "retract": "records",
     "audit": "state",
 }
 

@@ -243,6 +243,21 @@ class PushAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class RetractionAnswer:
+    """What a retraction took back."""
+
+    retraction_id: str
+    repeated: bool
+    reports: int
+    imports: tuple[str, ...]
+    pushes: tuple[list[str | int], ...]
+    """Of edges: the edge and the number of each."""
+    trials: int
+    """Results of arms in all of these."""
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class EdgeState:
     """What an edge has pushed so far."""
 

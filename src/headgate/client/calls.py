@@ -27,6 +27,7 @@ from headgate.client.answers import (
     OutcomeAnswer,
     Page,
     PushAnswer,
+    RetractionAnswer,
     Round,
     Why,
     reader,
@@ -310,6 +311,34 @@ def import_evidence(name: str, evidence: Json | HasDict, import_id: str) -> Call
     return Call(
         "PUT", path, _json(evidence if isinstance(evidence, Mapping) else evidence.to_dict()), reader(ImportAnswer)
     )
+
+
+# -- the log itself ----------------------------------------------------------------------------------------------------
+
+
+def retract(
+    name: str,
+    retraction_id: str,
+    *,
+    key: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    reason: str | None = None,
+) -> Call[RetractionAnswer]:
+    """Take back what was reported: with the key of that id, from `since` on, before `until`; once for each id.
+
+    Evidence follows exactly. Decisions whose reports are taken back wait for new ones. Imports and pushes of edges are
+    taken back too, for good: corrected ones need new ids.
+    """
+    times = {name: None if one is None else one.isoformat() for name, one in (("since", since), ("until", until))}
+    body = {"key": key, **times, "reason": reason}
+    return Call("PUT", f"{_allocator(name)}/retractions/{_part(retraction_id)}", _json(body), reader(RetractionAnswer))
+
+
+def retractions(name: str) -> Call[list[RetractionAnswer]]:
+    """Return what was taken back of an allocator, the first retraction first."""
+    path = f"{_allocator(name)}/retractions"
+    return Call("GET", path, None, lambda data: list(map(reader(RetractionAnswer), data["retractions"])))
 
 
 # -- edges -----------------------------------------------------------------------------------------------------------

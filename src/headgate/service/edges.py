@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from sqlalchemy import Connection, func, select
 
@@ -39,8 +39,12 @@ def edges(connection: Connection, name: str) -> Edges:
     return Edges(edges=[EdgeItem.model_validate(item) for item in items])
 
 
-def pushed(connection: Connection, allocator_id: int, names: Sequence[str]) -> Iterator[Evidence | str]:
+def pushed(
+    connection: Connection, allocator_id: int, names: Sequence[str], gone: Container[tuple[str, int]] = ()
+) -> Iterator[Evidence | str]:
     """Go through what edges pushed: the evidence of each push, and a line for everything that is not as it came.
+
+    Pushes that are `gone`, taken back, have no evidence any more.
 
     The decisions of a push are the edge's own record. Whether they are what it saw, only the edge can say; that they
     and the evidence are what it sent, the digest of the push tells.
@@ -61,4 +65,5 @@ def pushed(connection: Connection, allocator_id: int, names: Sequence[str]) -> I
             yield f"{where} says {row.trials} results, by its evidence it has {int(new.trials.sum())}"
         if len(body.decisions) != row.decided:
             yield f"{where} says {row.decided} decisions, it has {len(body.decisions)}"
-        yield new
+        if (row.edge, row.number) not in gone:
+            yield new

@@ -32,7 +32,8 @@ DecisionId = Annotated[
 ]
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """Return a text that people can read; raise for any other."""
     if any(unicodedata.category(c)[0] == "C" for c in text) or text != text.strip():
         raise ValueError("must be printable text that does not begin or end with a space")
     return text
@@ -49,7 +50,7 @@ def _plain(value: dict[str, Any]) -> dict[str, Any]:
 
 
 Json = Annotated[dict[str, Any], AfterValidator(_plain)]
-ArmName = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_printable)]
+ArmName = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(printable)]
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False, strict=True)]  # strict: "3" and true are not numbers
 Worth = Annotated[float, Field(ge=0.0, le=1e15, allow_inf_nan=False, strict=True)]
 Positive = Annotated[float, Field(gt=0.0, le=1e15, allow_inf_nan=False, strict=True)]
@@ -85,7 +86,7 @@ class AllocatorSpec(Body):
     on_expiry: Literal["ignore", "failure"] = Field(
         "ignore", description="Whether silence until the deadline is nothing, or the failure of every silent arm."
     )
-    units: Annotated[str, StringConstraints(max_length=40), AfterValidator(_printable)] | None = None
+    units: Annotated[str, StringConstraints(max_length=40), AfterValidator(printable)] | None = None
 
     @field_validator("policy")
     @classmethod

@@ -19,16 +19,16 @@ from headgate.oracle import standard_form
 from headgate.policies import Thompson
 from headgate.service.bodies import EvidenceBody, Why
 from headgate.service.engine.learner import Learner
-from headgate.service.engine.order import log_of
+from headgate.service.engine.order import END, log_of
 from headgate.service.engine.reasons import Reason
 from headgate.service.engine.records import LoggedDecision
+from headgate.service.engine.retractions import pushed_later, retracted_later
 from headgate.service.engine.versions import changed_since
 from headgate.service.faults import ConflictError
 from headgate.service.store import schema
 from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.views import decision_row
 
-_END = 2**62
 _STEP = 1e-6
 """Of a central difference, as a share of the amount."""
 
@@ -88,25 +88,27 @@ def evidence_then(connection: Connection, learner: Learner, decision: LoggedDeci
     reports, seen = schema.reports.c, learner.evidence.copy()
     later = reports.allocator_id == learner.id, reports.after > decision.round
     place = connection.execute(select(func.min(reports.place)).where(*later)).scalar()
-    rows: list[tuple[int, float, bool, float]] = []
-    for of, part in log_of(connection, learner.id, _END, place) if place is not None else ():
+    added: list[tuple[int, float, bool, float]] = []
+    taken: list[tuple[int, float, bool, float]] = []
+    for of, part in log_of(connection, learner.id, END, place, None) if place is not None else ():
         if part is None:
             raise AssertionError(of.id)  # no decision is so late
+        rows = taken if part.takes_back else added
         for name, result in part.results.items():
             arm = learner.position[name]
             x = float(np.floor(part.amounts[name])) if learner.whole[arm] else part.amounts[name]
             if x > 0.0:
                 known = np.nan if result is None or result is True else result
                 rows.append((arm, x, result is not None, known))
-    if rows:
-        columns = [np.array(column) for column in zip(*rows, strict=True)]
-        more = Evidence.of_rows(*columns, arms=seen.arms, max_budget=seen.max_budget)
-        seen.bins[...] -= more.bins
-    for table in (schema.imports, schema.pushes):
-        mine = table.c.allocator_id == learner.id, table.c.after > decision.round
-        for text in connection.execute(select(table.c.evidence).where(*mine)).scalars():
-            body = EvidenceBody.model_validate_json(text)
-            seen.bins[...] -= Evidence.from_dict(body.model_dump(), learner.names).bins
+    for rows, sign in ((added, -1.0), (taken, 1.0)):
+        if rows:
+            columns = [np.array(column) for column in zip(*rows, strict=True)]
+            more = Evidence.of_rows(*columns, arms=seen.arms, max_budget=seen.max_budget)
+            seen.bins[...] += sign * more.bins
+    for text in pushed_later(connection, learner.id, decision.round):
+        seen.bins[...] -= Evidence.from_dict(EvidenceBody.model_validate_json(text).model_dump(), learner.names).bins
+    for text in retracted_later(connection, learner.id, decision.round):
+        seen.bins[...] += Evidence.from_dict(EvidenceBody.model_validate_json(text).model_dump(), learner.names).bins
     return seen
 
 

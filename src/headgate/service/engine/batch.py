@@ -28,6 +28,7 @@ from headgate.service.engine.records import (
     Report,
     Results,
     StepTaken,
+    check_corrected,
     hear,
     the_one,
 )
@@ -235,7 +236,9 @@ class Batch(ABC):
             raise self._closed[decision.allocator_id]
         said: dict[str, float] = {}
         if decision.live and not report.ends_live:
-            return self._end_live(decision, report)
+            if report.outcome is None or not heard.parts or heard.counted:
+                return self._end_live(decision, report)
+            check_corrected(report.outcome, learner.position)
         if report.outcome is None:  # silence until the deadline says that every silent arm failed
             results: Results = dict.fromkeys(decision.silent(heard) or ())
             spent, late = None, False

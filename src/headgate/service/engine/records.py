@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias
 
@@ -102,6 +102,9 @@ class Heard:
     """What arms really got, where that was said."""
     spent: float | None = None
     parts: int = 0
+    """Rows of the log, those that take others back too."""
+    counted: int = 0
+    """Of these, the reports that count: that were not taken back."""
 
     def add(self, results: Results, amounts: Mapping[str, float], spent: float | None) -> None:
         """Take over one more part."""
@@ -109,6 +112,25 @@ class Heard:
         self.amounts.update(amounts)
         self.spent = spent if self.spent is None else self.spent
         self.parts += 1
+        self.counted += 1
+
+    def take_back(self, results: Results, amounts: Mapping[str, float], spent: float | None) -> None:
+        """Take over a part that takes back another, which said this."""
+        for said in (*results, *amounts):
+            self.results.pop(said, None)
+            self.amounts.pop(said, None)
+        self.spent = self.spent if spent is None else None
+        self.parts += 1
+        self.counted -= 1
+
+
+def check_corrected(outcome: Outcome, arms: Container[str]) -> None:
+    """Raise unless the outcome of a live round, whose report was taken back, says what each arm got."""
+    for arm, result in outcome.results.items():
+        if arm not in arms:
+            raise RefusedError(f"there is no arm {arm!r}", f"results.{arm}")
+        if result.amount is None:
+            raise RefusedError("amount must say what the arm got in the live round", f"results.{arm}.amount")
 
 
 def hear(connection: Connection, rounds: Mapping[tuple[int, int], Heard]) -> None:
@@ -118,8 +140,8 @@ def hear(connection: Connection, rounds: Mapping[tuple[int, int], Heard]) -> Non
     else:
         wanted = dict(zip(("ids", "rounds"), map(list, zip(*rounds, strict=True)), strict=True))
     for row in statements.HEARD.rows(connection, **wanted):
-        said = json.loads(row["amounts"]) if row["amounts"] else {}
-        rounds[row["allocator_id"], row["round"]].add(json.loads(row["results"]), said, row["spent"])
+        said, heard = json.loads(row["amounts"]) if row["amounts"] else {}, rounds[row["allocator_id"], row["round"]]
+        (heard.add if row["retracts"] is None else heard.take_back)(json.loads(row["results"]), said, row["spent"])
 
 
 _COLUMNS = ("id", "allocator_id", "round", "budget", "request", "answer", "created_at", "expires_at")
@@ -190,14 +212,14 @@ class LoggedDecision:
     def silent(self, heard: Heard) -> list[str] | None:
         """Return the arms that got something and were not reported; None while nobody knows what they got."""
         if self.live:
-            return [] if heard.parts else None
+            return [] if heard.counted else None
         if self.steps is not None and heard.spent is None:
             return None
         return [arm for arm, amount in self.amounts(heard.spent).items() if amount > 0.0 and arm not in heard.results]
 
     def tally(self, heard: Heard, cascade: bool, scale: float) -> tuple[int, int, int, int]:
         """Return what a decision adds to the counters of `TALLY`: nothing until all of it has been reported."""
-        if (self.steps is not None and heard.spent is None) or (self.live and not heard.parts):
+        if (self.steps is not None and heard.spent is None) or (self.live and not heard.counted):
             return 0, 0, 0, 0
         given = self.amounts(heard.spent)
         if any(given[arm] > 0.0 for arm in given.keys() - heard.results.keys()):

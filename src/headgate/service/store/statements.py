@@ -47,7 +47,7 @@ def _heard(lite: bool) -> sa.Select[Any]:
         kind = sa.ARRAY(sa.BigInteger)
         pairs = sa.select(*(sa.func.unnest(sa.bindparam(name, type_=kind)) for name in ("ids", "rounds")))
     mine = sa.tuple_(table.allocator_id, table.round).in_(pairs)
-    wanted = table.allocator_id, table.round, table.results, table.amounts, table.spent
+    wanted = table.allocator_id, table.round, table.results, table.amounts, table.spent, table.retracts
     return sa.select(*wanted).where(mine).order_by(table.part)
 
 

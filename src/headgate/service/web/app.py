@@ -17,7 +17,7 @@ from headgate.service.engine.warm import settle_memory, warm_up
 from headgate.service.service import Service
 from headgate.service.settings import Settings
 from headgate.service.store import open_database
-from headgate.service.web import allocators, edges, errors, health, rounds, schema, telemetry
+from headgate.service.web import allocators, edges, errors, health, records, rounds, schema, telemetry
 from headgate.service.web.guard import Guard
 from headgate.service.web.lean import LeanRoute
 
@@ -80,6 +80,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         edges.lean,
         edges.router,
         allocators.router,
+        records.router,
         health.router,
         dashboard.router,
     ):
