@@ -48,6 +48,7 @@ BODIES: dict[str, Any] = {
     "retire_arm": None,
     "put_evidence": EVIDENCE,
     "put_retraction": {"key": "abc"},
+    "delete_subject": None,
 }
 PLACES = {
     "decision_id": "d",
@@ -57,6 +58,7 @@ PLACES = {
     "import_id": "i",
     "arm": "q1",
     "retraction_id": "r",
+    "subject": "s",
 }
 #: Routes of no allocator, or of all: what they show is looked at one by one.
 OTHERS = {

@@ -34,6 +34,7 @@ COMMANDS = {
     "restore": "state",
     "export": "export",
     "retract": "records",
+    "forget": "records",
     "audit": "state",
 }
 

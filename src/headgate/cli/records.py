@@ -1,15 +1,18 @@
-"""`headgate retract`: what is done to the log of a service itself."""
+"""`headgate retract` and `forget`: what is done to the log of a service itself."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headgate.cli.keys import actor
 from headgate.cli.serve import DATABASE, DatabaseOption, opened
 from headgate.errors import InputError
+
+if TYPE_CHECKING:
+    from headgate.service.store import Database
 
 AllocatorsArgument = Annotated[
     str, typer.Argument(metavar="ALLOCATORS", help="A name, the beginning of names with a star, or '*' for all.")
@@ -42,8 +45,6 @@ def retract(
     with opened(database) as found:
         from headgate.service.engine.retractions import retract as take_back  # noqa: PLC0415  # an extra, and not light
         from headgate.service.record_bodies import RetractionRequest  # noqa: PLC0415  # an extra, and not light
-        from headgate.service.store.keys import Asker  # noqa: PLC0415  # an extra, and not light
-        from headgate.service.views import allocators as all_of_them  # noqa: PLC0415  # an extra, and not light
 
         try:
             said = {"key": key, "since": since, "until": until, "reason": reason}
@@ -51,10 +52,7 @@ def retract(
         except ValueError as wrong:
             raise InputError(f"--key, --since and --until must say what to take back: {wrong}") from wrong
         name = retraction or f"cli-{hashlib.sha256(body.model_dump_json().encode()).hexdigest()[:16]}"
-        names = [one.name for one in found.look(all_of_them) if Asker(None, (allocators,)).sees(one.name)]
-        if not names:
-            raise InputError(f"there is no allocator {allocators!r}")
-        for one in names:
+        for one in _names(found, allocators):
             with found.transaction() as connection:
                 answer = take_back(connection, actor(), one, name, body)
             again = " (it had been before)" if answer.repeated else ""
@@ -62,3 +60,39 @@ def retract(
                 f"{one}: {answer.reports} reports, {len(answer.imports)} imports and {len(answer.pushes)} pushes "
                 f"taken back, {answer.trials} results of arms{again}"
             )
+
+
+def forget(
+    allocators: AllocatorsArgument,
+    subject: Annotated[str, typer.Argument(help="As decisions were asked for with it.")],
+    subtract: Annotated[
+        bool, typer.Option("--subtract", help="Subtract what was learned of it too; by default that stays in the sums.")
+    ] = False,
+    database: DatabaseOption = DATABASE,
+) -> None:
+    """Remove every decision of a subject with what was reported of it, for good; a running service knows at once.
+
+    Backups and exports that were made before still have them: they go when you remove these.
+
+    [bold]Example[/bold]
+
+    headgate forget 'shop-*' customer-4711
+    """
+    with opened(database) as found:
+        from headgate.service.engine.removals import forget as remove  # noqa: PLC0415  # an extra, and not light
+
+        for one in _names(found, allocators):
+            with found.transaction() as connection:
+                answer = remove(connection, actor(), one, subject, "subtract" if subtract else "keep")
+            typer.echo(f"{one}: {answer.decisions} decisions are gone")
+
+
+def _names(database: Database, pattern: str) -> list[str]:
+    """Return the allocators of a name, or whose names begin so."""
+    from headgate.service.store.keys import Asker  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.views import allocators  # noqa: PLC0415  # an extra, and not light
+
+    found = [one.name for one in database.look(lambda connection: allocators(connection, Asker(None, (pattern,))))]
+    if not found:
+        raise InputError(f"there is no allocator {pattern!r}")
+    return found

@@ -85,6 +85,7 @@ def put_allocator(
     feedback_deadline: float | None = 86_400.0,
     on_expiry: Literal["ignore", "failure"] = "ignore",
     units: str | None = None,
+    keep_days: float | None = None,
     problem: str | Path | None = None,
     evidence: str | Path | Json | HasDict | None = None,
 ) -> Call[Allocator]:
@@ -92,6 +93,7 @@ def put_allocator(
 
     `arms` are names, or `{"name", "law", "lower", "upper"}`; `policy` is a name, or one with options. Seconds until a
     decision counts as expired are `feedback_deadline`, None for never; `on_expiry` says what silence until then means.
+    After `keep_days` decisions that are over become their sum; None: never.
 
     A warm start: `problem` is the file of a problem, for arms, law and units that are not given; `evidence` is what it
     knows from the first decision on, a `headgate.Evidence`, its plain data or the file of it; its max_budget is the
@@ -117,6 +119,7 @@ def put_allocator(
         "feedback_deadline": feedback_deadline,
         "on_expiry": on_expiry,
         "units": units,
+        "keep_days": keep_days,
     } | ({} if known is None else {"evidence": known})
     return Call("PUT", _allocator(name), _json(body), reader(Allocator))
 
@@ -132,16 +135,21 @@ def allocators() -> Call[list[Allocator]]:
 
 
 def change(
-    name: str, *, law: Law | None = None, policy: str | Json | None = None, arms: Sequence[Json] = ()
+    name: str,
+    *,
+    law: Law | None = None,
+    policy: str | Json | None = None,
+    arms: Sequence[Json] = (),
+    keep_days: float | None = None,
 ) -> Call[Allocator]:
-    """Change law, policy, or arms in use from the next decision on: a new version, with all that has been seen.
+    """Change law, policy, arms in use, or how long decisions are kept: a new version, with all that has been seen.
 
     `arms` are those that change, `{"name", "law", "lower", "upper", "value"}`, each as it shall be. The same again
     changes nothing.
     """
     chosen = {"name": policy} if isinstance(policy, str) else policy
     changed = [{**arm, "law": _plain_law(arm.get("law"))} for arm in arms]
-    body = {"law": _plain_law(law), "policy": chosen, "arms": changed}
+    body = {"law": _plain_law(law), "policy": chosen, "arms": changed, "keep_days": keep_days}
     return Call("POST", f"{_allocator(name)}/versions", _json(body), reader(Allocator))
 
 
@@ -339,6 +347,15 @@ def retractions(name: str) -> Call[list[RetractionAnswer]]:
     """Return what was taken back of an allocator, the first retraction first."""
     path = f"{_allocator(name)}/retractions"
     return Call("GET", path, None, lambda data: list(map(reader(RetractionAnswer), data["retractions"])))
+
+
+def forget(name: str, subject: str, *, evidence: Literal["keep", "subtract"] = "keep") -> Call[int]:
+    """Remove every decision of a subject with what was reported of it, for good; return how many there were.
+
+    What was learned of it stays in the sums, or is subtracted from them: `evidence`.
+    """
+    path = f"{_allocator(name)}/subjects/{_part(subject)}?{urlencode({'evidence': evidence})}"
+    return Call("DELETE", path, None, lambda data: int(data["decisions"]))
 
 
 # -- edges -----------------------------------------------------------------------------------------------------------

@@ -44,7 +44,8 @@ def pushed(
 ) -> Iterator[Evidence | str]:
     """Go through what edges pushed: the evidence of each push, and a line for everything that is not as it came.
 
-    Pushes that are `gone`, taken back, have no evidence any more.
+    Pushes that are `gone`, taken back, have no evidence any more. Of those that are emptied, after their time, the
+    evidence is left.
 
     The decisions of a push are the edge's own record. Whether they are what it saw, only the edge can say; that they
     and the evidence are what it sent, the digest of the push tells.
@@ -59,11 +60,11 @@ def pushed(
         except (HeadgateError, ValueError) as error:
             yield f"{where} cannot be read: {error}"
             continue
-        if digest_of(body) != row.digest:
+        if digest_of(body) != row.digest and row.emptied_at is None:
             yield f"{where} is not what was pushed"
         if int(new.trials.sum()) != row.trials:
             yield f"{where} says {row.trials} results, by its evidence it has {int(new.trials.sum())}"
-        if len(body.decisions) != row.decided:
+        if len(body.decisions) != row.decided and row.emptied_at is None:
             yield f"{where} says {row.decided} decisions, it has {len(body.decisions)}"
         if (row.edge, row.number) not in gone:
             yield new

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
@@ -54,3 +54,10 @@ class Retractions(Body):
     """Retractions, the first one first."""
 
     retractions: list[RetractionItem]
+
+
+class RemovalAnswer(Body):
+    """What is gone."""
+
+    decisions: int = Field(description="With their reports, live rounds and reasons.")
+    evidence: Literal["keep", "subtract"]

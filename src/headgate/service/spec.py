@@ -55,6 +55,8 @@ Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False, strict=True)]  # st
 Worth = Annotated[float, Field(ge=0.0, le=1e15, allow_inf_nan=False, strict=True)]
 Positive = Annotated[float, Field(gt=0.0, le=1e15, allow_inf_nan=False, strict=True)]
 
+Days = Annotated[float, Field(gt=0.0, le=100_000.0, strict=True)]
+
 
 class Body(BaseModel):
     """A body with no fields but those named."""
@@ -87,6 +89,9 @@ class AllocatorSpec(Body):
         "ignore", description="Whether silence until the deadline is nothing, or the failure of every silent arm."
     )
     units: Annotated[str, StringConstraints(max_length=40), AfterValidator(printable)] | None = None
+    keep_days: Days | None = Field(
+        None, description="Days after which decisions that are over become their sum; null: never."
+    )
 
     @field_validator("policy")
     @classmethod
@@ -110,14 +115,15 @@ class AllocatorChange(Body):
 
     law: Json | str | None = Field(None, description="Of arms without a law of their own; null: as it is.")
     policy: Json | None = Field(None, description="A policy's name and options; null: as it is.")
+    keep_days: Days | None = Field(None, description="Days after which decisions become their sum; null: as it is.")
     arms: Annotated[list[ArmSpec], Field(max_length=MOST_ARMS)] = Field(
         default=[], description="Arms in use, each as it shall be; the others stay as they are."
     )
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if self.law is None and self.policy is None and not self.arms:
-            raise ValueError("law, policy or arms must be given")
+        if self.law is None and self.policy is None and self.keep_days is None and not self.arms:
+            raise ValueError("law, policy, arms or keep_days must be given")
         return self
 
 
@@ -132,6 +138,7 @@ class Version(Body):
     policy: Json | None = None
     arms: list[ArmSpec] = Field(default=[], description="Those that were changed, or came.")
     retired: str | None = Field(None, description="The arm that went.")
+    keep_days: float | None = None
 
 
 class Versions(Body):
@@ -155,6 +162,10 @@ def check(spec: AllocatorSpec) -> None:
         policy = build_policy(spec, arms, 0)
         policy.decide(policy.start(), ask_of_anybody(policy, spec.max_budget))  # one that cannot decide is none
         check_declared(policy)
+        if spec.keep_days is not None and (not policy.additive or policy.discount < 1.0):
+            raise RefusedError(
+                f"policy {policy.name!r} is a fold of its whole log: keep_days must be null", "keep_days"
+            )
     except BudgetError as wrong:
         raise RefusedError(str(wrong), "arms") from wrong
     except (InputError, UnsupportedError) as wrong:

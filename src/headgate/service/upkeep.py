@@ -1,4 +1,4 @@
-"""What goes on beside the requests: silence that counts is written down, SQLite's log is folded into its file."""
+"""What goes on beside the requests: silence that counts is written down, rows go after their time, SQLite's log too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, exists, insert, select, update
 
 from headgate.service import clock
+from headgate.service.engine import removals
 from headgate.service.engine.records import Report
 from headgate.service.faults import NotFoundError, UnavailableError
 from headgate.service.service import Service
@@ -110,6 +111,13 @@ def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, in
         .limit(_PAGE)
     )
     return [(a, r, key, name) for a, r, key, name in rows]
+
+
+async def let_go(service: Service) -> None:
+    """Let decisions become their sum whose time is over, a page at a time, so that nobody waits long."""
+    for name in await service.glance(removals.kept_for_a_time):
+        while await service.change(removals.fold, name) == removals.PAGE:
+            pass
 
 
 def fold_log(database: Database) -> None:

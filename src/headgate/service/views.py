@@ -51,14 +51,12 @@ def _allocator(connection: Connection, row: RowMapping) -> bodies.Allocator:
 def counts(connection: Connection, row: RowMapping) -> bodies.Counts:
     """Return what became of an allocator's decisions."""
     waiting, unit = schema.waiting, json.loads(row["spec"])["max_budget"] / schema.BUDGET_UNITS
-    here = waiting.c.allocator_id == row["id"]
-    expired = connection.execute(
-        select(func.count()).select_from(waiting).where(here, waiting.c.expires_at < clock.now())
-    ).scalar_one()
+    number = select(func.count()).select_from(waiting).where(waiting.c.allocator_id == row["id"])
+    expired = connection.execute(number.where(waiting.c.expires_at < clock.now())).scalar_one()
     same = ("decisions", "complete", "late", "duplicates", "contradictions", "reward")
     return bodies.Counts(
         **{name: row[name] for name in same},
-        pending=max(row["decisions"] - row["complete"] - expired, 0),
+        pending=max(connection.execute(number).scalar_one() - expired, 0),
         expired=expired,
         budget=row["budget_units"] * unit,
         given=row["given_units"] * unit,

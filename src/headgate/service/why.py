@@ -44,6 +44,10 @@ def why(connection: Connection, decision_id: str, name: str | None = None, asker
     owner = connection.execute(select(allocators).where(allocators.c.id == decision.allocator_id)).mappings().one()
     if changed_since(connection, owner["name"], decision.version):
         raise ConflictError(f"decision {decision_id!r} was made by version {decision.version}, which is changed since")
+    gone = schema.sums.c
+    later = select(gone.number).where(gone.allocator_id == decision.allocator_id, gone.after > decision.round)
+    if connection.execute(later.limit(1)).first() is not None:
+        raise ConflictError(f"reports from after decision {decision_id!r} are gone: what was known then cannot be said")
     learner = Learner(connection, owner)
     names = list(decision.allocation)
     places = np.array([learner.position[name] for name in names])

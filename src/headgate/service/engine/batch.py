@@ -7,7 +7,7 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -64,8 +64,20 @@ class Memory:
     """The latest live rounds that are not over."""
     names: dict[int, str] = field(default_factory=dict)
     """Of allocators, by their ids."""
+    removals: dict[int, int] = field(default_factory=dict)
+    """How often rows of theirs had gone: decisions that are remembered may be among them."""
     arms: dict[str, int] = field(default_factory=dict)
     """How many arms an allocator has: what a decision of it costs."""
+
+    def is_stale(self, row: Mapping[str, Any]) -> bool:
+        """Whether rows of an allocator have gone; then nothing of its decisions is remembered any more."""
+        if self.removals.setdefault(row["id"], row["removals"]) == row["removals"]:
+            return False
+        self.removals[row["id"]] = row["removals"]
+        for known in (self.decisions, self.playing):
+            for name in [name for name in known if name[0] == row["name"]]:
+                del known[name]
+        return True
 
     def keep(self, batch: Batch) -> None:
         """Remember what was decided and is committed now, and drop the oldest decisions."""
@@ -174,9 +186,12 @@ class Batch(ABC):
                     rounds[decision.allocator_id, decision.round] = self._heard[decision.name] = Heard()
         ids = {allocator_id for allocator_id, _ in rounds}
         lock = statements.LOCK if self._patient else statements.LOCK_FREE
+        stale = set()
         for row in lock.rows(self._connection, ids=list(ids), names=list(names)):
             self._rows[row["id"]], self._ids[row["name"]] = row, row["id"]
             self._memory.names[row["id"]] = row["name"]
+            if self._memory.is_stale(row):
+                stale.add(row["name"])
             learner = self._memory.learners.pop(row["id"], None)
             try:
                 if learner is None:
@@ -192,8 +207,20 @@ class Batch(ABC):
             for row in statements.NAMED.rows(self._connection, ids=list(ids), names=list(names)):
                 if row["id"] not in self._rows:
                     self._held[row["id"]] = self._held[row["name"]] = Held(row["id"])
+        if stale:
+            self._look_again(stale)
         if rounds:
             hear(self._connection, rounds)
+
+    def _look_again(self, stale: Container[str]) -> None:
+        """Find out which decisions are still there, of allocators of which rows have gone."""
+        sought = [name for name in self._known if name[0] in stale]
+        for name in sought:
+            del self._known[name]
+        self._find(sought)
+        for place, decision in self._meant.items():
+            if isinstance(decision, LoggedDecision) and decision.name not in self._known:
+                self._meant[place] = NotFoundError(f"there is no decision {decision.id!r}")
 
     def _find(self, names: Iterable[tuple[str | None, str]]) -> None:
         """Get to know the decisions of these names, as far as there are any; of ids alone, those of all allocators."""

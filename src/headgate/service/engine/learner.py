@@ -272,6 +272,10 @@ class Learner:
         self._arms_delta.bins[...] += bins
         self._touched.update(range(len(self.names)))
 
+    def gathered(self) -> tuple[Evidence, Evidence]:
+        """Return what this transaction has gathered, of arms and of budgets, as evidence that shares its numbers."""
+        return self._arms_delta, self._budgets_delta
+
     def take_back(self) -> None:
         """Turn what this transaction has gathered into its negative: it is to be subtracted."""
         self._delta.bins[...] *= -1.0

@@ -66,8 +66,9 @@ def change(connection: Connection, actor: str, name: str, body: AllocatorChange)
         .values(spec=spec.canonical(), seed=int(spec.policy.get("seed", row["seed"])), config=version)
     )
     arms = [arm.model_dump() for arm in new.values()]
-    said = {"version": version, "law": spec.law, "policy": spec.policy, "arms": arms}
-    note(connection, actor, _CHANGE, name, said)
+    said = {"version": version, "law": spec.law, "policy": spec.policy, "arms": arms, "keep_days": spec.keep_days}
+    decides = meaning(spec) | {"keep_days": None} != meaning(old) | {"keep_days": None} or after != before
+    note(connection, actor, _CHANGE if decides else "change keep_days", name, said)
     return True
 
 
@@ -102,7 +103,7 @@ def _new_arms(body: AllocatorChange, in_use: set[str]) -> dict[str, ArmSpec]:
 
 def _changed(old: AllocatorSpec, body: AllocatorChange, new: dict[str, ArmSpec]) -> AllocatorSpec:
     """Return the spec as it is to be; arms that came later are not in it."""
-    said = {name: value for name in ("law", "policy") if (value := getattr(body, name)) is not None}
+    said = {name: value for name in ("law", "policy", "keep_days") if (value := getattr(body, name)) is not None}
     arms = [new.get(arm.name, arm).model_dump() for arm in old.arm_specs()]
     return AllocatorSpec.model_validate(old.model_dump() | said | {"arms": arms})
 

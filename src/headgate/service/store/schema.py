@@ -54,6 +54,7 @@ allocators = sa.Table(
     _count("late"),
     _count("duplicates"),
     _count("contradictions"),
+    sa.Column("removals", sa.BigInteger, nullable=False, default=0, server_default="0"),  # times that rows have gone
 )
 
 arms = sa.Table(
@@ -181,6 +182,7 @@ sums = sa.Table(
     *(_count(name) for name in ("given_units", "late")),
     sa.Column("evidence", sa.Text, nullable=False),
     sa.Column("budgets", sa.Text, nullable=False),
+    sa.Column("after", sa.BigInteger, nullable=False),  # how many decisions there were at the last report of these
     sa.Column("made_at", sa.BigInteger, nullable=False),
     sa.PrimaryKeyConstraint("allocator_id", "number"),
 )

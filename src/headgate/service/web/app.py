@@ -25,6 +25,7 @@ from headgate.service.web.lean import LeanRoute
 def _beside(service: Service) -> Iterator[Coroutine[Any, Any, None]]:
     """What goes on beside the requests."""
     yield upkeep.every(1.0, partial(upkeep.count_silence, service))
+    yield upkeep.every(60.0, partial(upkeep.let_go, service))
     yield snapshots.keep_snapshots(service)
     if service.database.is_sqlite:
         yield upkeep.every(1.0, partial(asyncio.to_thread, upkeep.fold_log, service.database))

@@ -1,11 +1,13 @@
-"""The routes of what is done to the log itself: reports are taken back."""
+"""The routes of what is done to the log itself: reports are taken back, rows of a subject go."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends
+from typing import Annotated, Literal
 
-from headgate.service.engine import retractions
-from headgate.service.record_bodies import RetractionAnswer, RetractionRequest, Retractions
+from fastapi import APIRouter, Depends, Query
+
+from headgate.service.engine import removals, retractions
+from headgate.service.record_bodies import RemovalAnswer, RetractionAnswer, RetractionRequest, Retractions
 from headgate.service.service import Actor, Asks, Here
 from headgate.service.spec import DecisionId, Name
 from headgate.service.web.allocators import once
@@ -32,3 +34,18 @@ async def put_retraction(
 async def list_retractions(name: Name, service: Here) -> Retractions:
     """Return what was taken back, the first retraction first."""
     return await service.look(retractions.retractions, name)
+
+
+@router.delete("/subjects/{subject}", responses=CONFLICT)
+async def delete_subject(
+    name: Name,
+    subject: DecisionId,
+    service: Here,
+    actor: Actor,
+    evidence: Annotated[
+        Literal["keep", "subtract"], Query(description="Whether what was learned of it stays in the sums.")
+    ] = "keep",
+) -> RemovalAnswer:
+    """Remove every decision of a subject, with what was reported of it, for good. Again, nothing is left to do."""
+    answer: RemovalAnswer = await service.change(removals.forget, actor, name, subject, evidence)
+    return answer

@@ -45,6 +45,7 @@ _MADE = {
 PARAMETERS = {
     "name": "quiz", "decision_id": "student-17", "live_id": "student-19", "number": "0", "import_id": "log-2026",
     "arm": "q3", "edge": "till-7", "retraction_id": "till-7-broken",
+    "subject": "student-17",
 }  # fmt: skip
 _TAGS = [
     {"name": "decisions", "description": "Every round: split a budget, say what came of it."},

@@ -22,6 +22,7 @@ def upgrade() -> None:
         op.add_column(table, sa.Column("key_id", sa.String(length=16), nullable=True))
     op.add_column("reports", sa.Column("retracts", sa.Integer(), nullable=True))
     op.add_column("pushes", sa.Column("emptied_at", sa.BigInteger(), nullable=True))
+    op.add_column("allocators", sa.Column("removals", sa.BigInteger(), nullable=False, server_default="0"))
     op.add_column("keys", sa.Column("allocators", sa.Text(), nullable=True))
     op.create_table(
         "retractions",
@@ -49,6 +50,7 @@ def upgrade() -> None:
         *(sa.Column(name, sa.BigInteger(), nullable=False) for name in counts),
         sa.Column("evidence", sa.Text(), nullable=False),
         sa.Column("budgets", sa.Text(), nullable=False),
+        sa.Column("after", sa.BigInteger(), nullable=False),
         sa.Column("made_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["allocator_id"], ["allocators.id"], name="fk_sums_allocator_id"),
         sa.PrimaryKeyConstraint("allocator_id", "number", name="pk_sums"),
