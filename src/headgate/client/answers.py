@@ -175,6 +175,8 @@ class Learner:
     active: tuple[int, ...]
     policy: dict[str, Any]
     evidence: dict[str, Any] | None
+    archived: bool = False
+    """Whether the allocator makes no more decisions."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -98,15 +98,23 @@ class _Edge:
         lower: Mapping[str, float] | None = None,
         upper: Mapping[str, float] | None = None,
     ) -> Decision:
-        """Split a budget here and now; nobody is asked. `value` to `upper` are this decision's own, by arm."""
+        """Split a budget here and now; nobody is asked. `value` to `upper` are this decision's own, by arm.
+
+        It is made by the version of the allocator that was last pulled; one that was archived until then is a
+        `ConflictError`.
+        """
         terms = {
             name: wanted
             for name, wanted in (("value", value), ("eligible", eligible), ("lower", lower), ("upper", upper))
             if wanted is not None
         }
         with self._lock:
-            allocation = self._here.decide(budget, terms)
-            decision = Decision(f"{self.id}.{self._made}", self.name, budget, allocation, None, datetime.now(UTC), None)
+            here = self._here
+            if here.archived:
+                raise ConflictError(f"allocator {self.name!r} is archived: it makes no more decisions")
+            allocation, now = here.decide(budget, terms), datetime.now(UTC)
+            key = f"{self.id}.{self._made}"
+            decision = Decision(key, self.name, budget, allocation, None, now, None, version=here.config)
             self._made += 1
             if any(allocation.values()):
                 self._open[decision.decision_id] = decision, {}, {}
@@ -168,6 +176,7 @@ class _Edge:
             "budget": decision.budget,
             "allocation": {arm: amount for arm, amount in given.items() if amount > 0.0},
             "made_at": decision.created_at.isoformat(),
+            "version": decision.version,
             "results": {
                 arm: {"success": result is not None, "threshold": None if result is True else result}
                 | ({} if got[arm] == given[arm] else {"amount": got[arm]})

@@ -19,7 +19,8 @@ from headgate.service.store.rows import row_of
 
 def learner(connection: Connection, name: str, known: tuple[int, int] | None) -> LearnerBody:
     """Return what an edge decides with."""
-    return LearnerBody.model_validate(learner_body(Learner(connection, row_of(connection, name)), known))
+    row = row_of(connection, name)
+    return LearnerBody.model_validate(learner_body(Learner(connection, row), known, row["archived_at"] is not None))
 
 
 def edges(connection: Connection, name: str) -> Edges:

@@ -60,11 +60,12 @@ def push(connection: Connection, name: str, edge: str, number: int, body: Push, 
 
 
 def digest_of(body: Push) -> str:
-    """Return what tells one push from another."""
-    return hashlib.sha256(body.model_dump_json().encode()).hexdigest()
+    """Return what tells one push from another; edges that know of no versions send what they always have."""
+    unsaid = {"decisions": {"__all__": {"version"}}} if all(one.version is None for one in body.decisions) else None
+    return hashlib.sha256(body.model_dump_json(exclude=unsaid).encode()).hexdigest()
 
 
-def learner_body(learner: Learner, known: tuple[int, int] | None) -> dict[str, object]:
+def learner_body(learner: Learner, known: tuple[int, int] | None, archived: bool = False) -> dict[str, object]:
     """Return what an edge needs to decide as this learner does; `known` is the config and seq that it has."""
     refuse_in_order(learner.policy, IN_ORDER)
     seen = None
@@ -77,5 +78,6 @@ def learner_body(learner: Learner, known: tuple[int, int] | None) -> dict[str, o
         "arms": learner.names,
         "active": np.asarray(learner.active).tolist(),
         "policy": {"name": learner.policy.name, "options": learner.policy.plain_options()},
+        "archived": archived,
         "evidence": seen,
     }
