@@ -26,7 +26,7 @@ from headgate.service.engine.learner import Learner, read_evidence
 from headgate.service.engine.queue import Ledger
 from headgate.service.engine.records import Change, Decide, Report, StepTaken
 from headgate.service.faults import ConflictError, RefusedError
-from headgate.service.record_bodies import RetractionAnswer, RetractionRequest
+from headgate.service.record_bodies import PushOf, RetractionAnswer, RetractionRequest
 from headgate.service.store import Database, open_database, schema
 from headgate.service.store.keys import Asker
 from headgate.service.store.rows import row_of
@@ -233,7 +233,7 @@ def test_imports_and_pushes_are_taken_back_for_good(database: Database) -> None:
     ledger.answer([Change(lambda c: changes.import_evidence(c, "a test", "quiz", "i", body, asker=BAD))])
     asking.decide(ledger, "between")
     answer = _retract(ledger)
-    assert (answer.imports, answer.pushes, answer.trials) == (["i"], [("e", 0)], 4)
+    assert (answer.imports, answer.pushes, answer.trials) == (["i"], [PushOf(edge="e", number=0)], 4)
     assert np.array_equal(_state(database, "quiz")[1], before)
     (again,) = ledger.answer([push])
     assert again.repeated, "the edge is told that it was heard, and it counts no more"

@@ -245,6 +245,14 @@ class PushAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class PushOf:
+    """Which push of which edge."""
+
+    edge: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class RetractionAnswer:
     """What a retraction took back."""
 
@@ -252,8 +260,7 @@ class RetractionAnswer:
     repeated: bool
     reports: int
     imports: tuple[str, ...]
-    pushes: tuple[list[str | int], ...]
-    """Of edges: the edge and the number of each."""
+    pushes: tuple[PushOf, ...]
     trials: int
     """Results of arms in all of these."""
     made_at: datetime

@@ -32,6 +32,13 @@ class RetractionRequest(Body):
         return self
 
 
+class PushOf(Body):
+    """Which push of which edge."""
+
+    edge: str
+    number: int
+
+
 class RetractionAnswer(Body):
     """What was taken back, or had been before."""
 
@@ -39,7 +46,7 @@ class RetractionAnswer(Body):
     repeated: bool
     reports: int = Field(description="Reports of decisions, and of live rounds.")
     imports: list[str]
-    pushes: list[tuple[str, int]] = Field(description="Of edges: the edge and the number of each.")
+    pushes: list[PushOf]
     trials: int = Field(description="Results of arms in all of these.")
     made_at: datetime
 

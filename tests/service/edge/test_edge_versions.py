@@ -47,7 +47,8 @@ def test_an_edge_follows_its_allocator(service: str, url: str, kind: str) -> Non
         edge.sync()
         assert np.array_equal(edge.evidence.bins, hg.Evidence.from_dict(client.export_evidence("quiz"), ARMS).bins)
         assert edge.evidence.trials.sum() == seen.trials.sum() + 6
-        assert client.retract("quiz", "r", since=datetime(2026, 1, 1, tzinfo=UTC)).pushes
+        taken = client.retract("quiz", "r", since=datetime(2026, 1, 1, tzinfo=UTC))
+        assert {push.edge for push in taken.pushes} == {edge.id}
         edge.pull()
         assert not edge.evidence.bins.any(), "what was taken back is not known here either"
         client.archive("quiz")

@@ -218,7 +218,7 @@ def _answer(row: Any) -> dict[str, Any]:
         "retraction_id": row["id"],
         "reports": row["reports"],
         "imports": json.loads(row["imports"]),
-        "pushes": json.loads(row["pushes"]),
+        "pushes": [{"edge": edge, "number": number} for edge, number in json.loads(row["pushes"])],
         "trials": row["trials"],
         "made_at": clock.as_text(row["made_at"]),
     }
