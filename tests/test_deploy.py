@@ -38,6 +38,13 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> str:
         said = {"results": results(made["allocation"], {"q1"})}
         client.post(f"/v1/decisions/{made['decision_id']}/outcome", json=said)
         client.get("/v1/allocators", headers={"Host": "elsewhere"})
+        client.put("/v1/allocators/compared", json=QUIZ | {"baseline": "even", "holdout": 0.5})
+        many = client.post(
+            "/v1/allocators/compared/decisions/batch", json={"decisions": [{"budget": 20.0}] * 100}
+        ).json()
+        made = [answer["decision"] for answer in many["answers"]]
+        told = [{"decision_id": one["decision_id"], "results": results(one["allocation"], {"q1"})} for one in made]
+        client.post("/v1/outcomes", json={"outcomes": told})
         return client.get("/metrics").text
 
 

@@ -288,3 +288,21 @@ def test_shares_seen_are_of_what_was_given() -> None:
     assert found["share"] == [0.0, 1.0]
     assert found["trials"] == [20.0, 20.0]
     assert seen(evidence, 0, 20.0)["x"] == pytest.approx([10.0], rel=1e-3)
+
+
+def test_the_first_thing_on_an_allocator_is_the_difference_to_its_baseline(pages: httpx.Client) -> None:
+    """And where there is none, a sentence that says so; no share of an optimum that is itself an estimate."""
+    pages.put("/v1/allocators/quiz", json=QUIZ)
+    shown = pages.get("/allocators/quiz").text
+    assert -1 < shown.index('id="comparison"') < shown.index('class="figures"')
+    assert "Share of the optimum" not in shown
+    before = pages.get("/allocators/quiz/data").json()["comparison"]
+    assert (before["status"], before["difference"], "there is no baseline" in before["words"]) == (
+        "no baseline", None, True
+    )  # fmt: skip
+    pages.post("/v1/allocators/quiz/versions", json={"baseline": "even", "holdout": 0.5})
+    for i in range(90):
+        round_of(pages, "quiz", {"q1"} if i % 2 else {"q1", "q2"})
+    after = pages.get("/allocators/quiz/data").json()["comparison"]
+    assert after == pages.get("/v1/allocators/quiz/comparison").json()
+    assert after["always_interval"][0] < after["difference"] < after["always_interval"][1]

@@ -138,4 +138,4 @@ def test_a_restart_continues_where_it_was(database: Database) -> None:
     fresh = database.look(lambda connection: Learner(connection, row_of(connection, "quiz")))
     (learner,) = old.memory.learners.values()
     assert np.array_equal(fresh.evidence.bins, learner.evidence.bins)
-    assert asking.decide(new, "after")["allocation"] == fresh.allocate(DecisionRequest(budget=20.0), 20)
+    assert asking.decide(new, "after")["allocation"] == fresh.allocate(DecisionRequest(budget=20.0), 20).allocation

@@ -15,6 +15,7 @@ from headgate.service.bodies import DecisionRequest
 from headgate.service.engine import changes
 from headgate.service.engine.batch import MOST_WORK
 from headgate.service.engine.learner import Learner
+from headgate.service.engine.modes import Split
 from headgate.service.engine.queue import Ledger, Queue
 from headgate.service.engine.records import Change, Decide, Held, Request
 from headgate.service.faults import InternalError, RefusedError, UnavailableError
@@ -51,7 +52,7 @@ def test_a_decision_that_fails_fails_alone(database: Database, monkeypatch: pyte
     made = asking.decide(ledger, "d")["allocation"]
     works = Learner.allocate
 
-    def sometimes(self: Learner, request: DecisionRequest, turn: int) -> dict[str, float]:
+    def sometimes(self: Learner, request: DecisionRequest, turn: int) -> Split:
         if request.budget == 13.0:
             raise ZeroDivisionError("a bug")
         return works(self, request, turn)

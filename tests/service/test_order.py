@@ -121,7 +121,7 @@ def _after(old: Ledger, database: Database) -> Any:
     """What the old worker's learner would have decided as the last decision of the log."""
     (one,) = old.memory.learners.values()
     last = database.look(lambda c: views.history(c, "quiz", None, 1)).items[0]
-    return one.allocate(DecisionRequest(budget=20.0), last.round)
+    return one.allocate(DecisionRequest(budget=20.0), last.round).allocation
 
 
 @pytest.mark.parametrize(

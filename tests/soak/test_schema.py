@@ -20,7 +20,7 @@ pytestmark = pytest.mark.soak
 
 CASES = short_or_long(5_000, 20_000)
 KNOWN: dict[str, tuple[Any, ...]] = {
-    "name": ("quiz", "schedule", "whole", "strict"),
+    "name": ("quiz", "schedule", "whole", "strict", "compared"),
     "decision_id": ("d-quiz", "d-whole", "s-schedule"),
     "import_id": ("import-1",),
     "arm": ("a", "extra/arm"),
@@ -41,6 +41,7 @@ def fill(client: Client) -> None:
     client.put_allocator("schedule", ["a", "b"], "exponential", 4.0, on_expiry="failure", feedback_deadline=1.0)
     client.put_allocator("whole", ["a", "b"], {"name": "discrete-weibull", "shape": 1.2}, 9.0, reward="cascade")
     client.put_allocator("strict", ["a", {"name": "b", "lower": 1.0, "upper": 2.0}], "exponential", 9.0)
+    client.put_allocator("compared", ["a", "b"], "exponential", 9.0, baseline={"a": 3.0}, holdout=0.5)
     for name in KNOWN["name"]:
         client.decide(name, 4.0, decision_id=f"d-{name}")
     client.decide("schedule", None, decision_id="s-schedule")
@@ -57,7 +58,7 @@ def cases_of(operation: Any) -> st.SearchStrategy[Any]:
     found = [operation.as_strategy(right).map(familiar)]
     if wanted or operation.query or operation.body:
         found.append(operation.as_strategy(wrong))
-    for place in range(4) if wanted else ():
+    for place in range(5) if wanted else ():
         known = {name: KNOWN[name][place % len(KNOWN[name])] for name in wanted}
         found.append(operation.as_strategy(right, path_parameters=known).map(familiar))
         if operation.body or operation.query:

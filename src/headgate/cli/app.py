@@ -35,6 +35,7 @@ COMMANDS = {
     "export": "export",
     "retract": "records",
     "forget": "records",
+    "replay": "replay",
     "audit": "state",
 }
 

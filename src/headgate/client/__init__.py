@@ -3,6 +3,8 @@
 from headgate.client.answers import Allocator as Allocator
 from headgate.client.answers import Arm as Arm
 from headgate.client.answers import ArmEstimate as ArmEstimate
+from headgate.client.answers import Compared as Compared
+from headgate.client.answers import Comparison as Comparison
 from headgate.client.answers import Counts as Counts
 from headgate.client.answers import Decision as Decision
 from headgate.client.answers import EdgeState as EdgeState

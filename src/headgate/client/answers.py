@@ -57,6 +57,12 @@ class Decision:
     """Whether the client split the budget itself, because the service did not answer; it does not know of this."""
     version: int | None = None
     """Of the allocator that made it; None: the service did not write it down then."""
+    mode: str | None = None
+    """Whose it is: "policy", the baseline's by "holdout" or "shadow", or one that a "guard" held back."""
+    probability: float | None = None
+    """Of the draw between policy and baseline to end as it did."""
+    policy_allocation: dict[str, float] | None = None
+    """Of a shadow, whose answer is the baseline's: what the policy would have given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +162,39 @@ class Estimates:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """One side of a comparison: decisions that were drawn, and what the complete ones were worth."""
+
+    decisions: int
+    complete: int
+    value_per_decision: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Is it better than before? The policy's decisions beside the baseline's, drawn at random; `words` says it.
+
+    `difference` is of value per decision, None while there is not enough to compare. `interval` is for one look,
+    `always_interval` holds at all times together: one may look every day and stop when it pleases.
+    """
+
+    allocator: str
+    baseline: str | dict[str, float] | None
+    holdout: float
+    status: str
+    words: str
+    caution: str | None
+    policy_side: Compared
+    baseline_side: Compared
+    difference: float | None
+    interval: tuple[float, float] | None
+    always_interval: tuple[float, float] | None
+    relative: float | None
+    level: float
+    modes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class ImportAnswer:
     """What was added, or had been before."""
 
@@ -220,6 +259,8 @@ class ArmReason:
     draw: Drawn | None
     corrected: bool
     marginal: float | None
+    policy_amount: float | None = None
+    """Of a shadow: what the policy would have given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +273,8 @@ class Why:
     policy: str
     price: float | None
     arms: tuple[ArmReason, ...]
+    mode: str | None = None
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

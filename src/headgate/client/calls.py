@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 from headgate.client import answers, warm
 from headgate.client.answers import (
     Allocator,
+    Comparison,
     Decision,
     EdgeState,
     Estimates,
@@ -50,6 +51,7 @@ class HasDict(Protocol):
 
 
 Law = str | Json | HasDict
+Baseline = Literal["even"] | Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,10 @@ def put_allocator(
     on_expiry: Literal["ignore", "failure"] = "ignore",
     units: str | None = None,
     keep_days: float | None = None,
+    baseline: Baseline | None = None,
+    holdout: float = 0.0,
+    shadow: bool = False,
+    guard: Json | None = None,
     problem: str | Path | None = None,
     evidence: str | Path | Json | HasDict | None = None,
 ) -> Call[Allocator]:
@@ -94,6 +100,10 @@ def put_allocator(
     `arms` are names, or `{"name", "law", "lower", "upper"}`; `policy` is a name, or one with options. Seconds until a
     decision counts as expired are `feedback_deadline`, None for never; `on_expiry` says what silence until then means.
     After `keep_days` decisions that are over become their sum; None: never.
+
+    `baseline` is what would be done without it: "even", or amounts by arm. `holdout` is the share of decisions that it
+    gets at random, for `comparison`; with `shadow` it gets all of them, and the policy's is kept beside it; `guard` is
+    `{"share": 0.95, "delta": 0.05}`: never knowingly below that share of what the baseline earns.
 
     A warm start: `problem` is the file of a problem, for arms, law and units that are not given; `evidence` is what it
     knows from the first decision on, a `headgate.Evidence`, its plain data or the file of it; its max_budget is the
@@ -110,17 +120,21 @@ def put_allocator(
         max_budget = known["max_budget"]
     if arms is None or law is None or max_budget is None:
         raise InputError("an allocator needs arms, law and max_budget: give them, or problem and evidence")
-    body = {
-        "arms": [arm if isinstance(arm, str) else {**arm, "law": _plain_law(arm.get("law"))} for arm in arms],
-        "law": _plain_law(law),
-        "policy": {"name": policy} if isinstance(policy, str) else dict(policy),
-        "max_budget": max_budget,
-        "reward": reward,
-        "feedback_deadline": feedback_deadline,
-        "on_expiry": on_expiry,
-        "units": units,
-        "keep_days": keep_days,
-    } | ({} if known is None else {"evidence": known})
+    body = (
+        {
+            "arms": [arm if isinstance(arm, str) else {**arm, "law": _plain_law(arm.get("law"))} for arm in arms],
+            "law": _plain_law(law),
+            "policy": {"name": policy} if isinstance(policy, str) else dict(policy),
+            "max_budget": max_budget,
+            "reward": reward,
+            "feedback_deadline": feedback_deadline,
+            "on_expiry": on_expiry,
+            "units": units,
+            "keep_days": keep_days,
+        }
+        | _modes(baseline, holdout or None, shadow or None, guard)
+        | ({} if known is None else {"evidence": known})
+    )
     return Call("PUT", _allocator(name), _json(body), reader(Allocator))
 
 
@@ -141,15 +155,20 @@ def change(
     policy: str | Json | None = None,
     arms: Sequence[Json] = (),
     keep_days: float | None = None,
+    baseline: Baseline | None = None,
+    holdout: float | None = None,
+    shadow: bool | None = None,
+    guard: Json | Literal[False] | None = None,
 ) -> Call[Allocator]:
-    """Change law, policy, arms in use, or how long decisions are kept: a new version, with all that has been seen.
+    """Change law, policy, baseline, arms in use or how long decisions are kept: a new version; what was seen is kept.
 
-    `arms` are those that change, `{"name", "law", "lower", "upper", "value"}`, each as it shall be. The same again
-    changes nothing.
+    `arms` are those that change, `{"name", "law", "lower", "upper", "value"}`, each as it shall be. `holdout=0`,
+    `shadow=False` and `guard=False` end these. The same again changes nothing.
     """
     chosen = {"name": policy} if isinstance(policy, str) else policy
     changed = [{**arm, "law": _plain_law(arm.get("law"))} for arm in arms]
     body = {"law": _plain_law(law), "policy": chosen, "arms": changed, "keep_days": keep_days}
+    body |= _modes(baseline, holdout, shadow, guard)
     return Call("POST", f"{_allocator(name)}/versions", _json(body), reader(Allocator))
 
 
@@ -289,6 +308,12 @@ def estimates(name: str, *, budget: float | None = None, level: float = 0.9) -> 
     return Call("GET", f"{_allocator(name)}/estimates?{urlencode(query)}", None, answers.read_estimates)
 
 
+def comparison(name: str, *, level: float = 0.95) -> Call[Comparison]:
+    """Return whether an allocator is better than its baseline: the difference of value per decision, with intervals."""
+    query = urlencode({"level": level})
+    return Call("GET", f"{_allocator(name)}/comparison?{query}", None, reader(Comparison))
+
+
 def history(name: str, before: int | None, page: int) -> Call[Page]:
     """Return a page of decisions, newest first."""
     query = {"limit": page} if before is None else {"limit": page, "before": before}
@@ -395,6 +420,14 @@ def _decision(budget: float | None, key: str | None, context: Json | None, step:
     if step is not None:
         body["step"] = step
     return body
+
+
+def _modes(
+    baseline: Baseline | None, holdout: float | None, shadow: bool | None, guard: Json | Literal[False] | None
+) -> dict[str, Any]:
+    """Return what is said of these: a service that does not know them need not be told of none."""
+    said = {"baseline": baseline, "holdout": holdout, "shadow": shadow, "guard": guard}
+    return {field: value for field, value in said.items() if value is not None}
 
 
 def _outcome(results: Results, spent: float | None, amounts: Mapping[str, float] | None) -> dict[str, Any]:

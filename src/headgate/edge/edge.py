@@ -54,6 +54,7 @@ class _Edge:
         self._done: deque[dict[str, Any]] = deque()
         self._pending: tuple[str, int, dict[str, Any], Evidence | None] | None = None
         self._deciding: Deciding | None = None
+        self._refused: ConflictError | None = None
         self._kept: dict[str, Any] = {}
         self._read_file()
 
@@ -101,7 +102,8 @@ class _Edge:
         """Split a budget here and now; nobody is asked. `value` to `upper` are this decision's own, by arm.
 
         It is made by the version of the allocator that was last pulled; one that was archived until then is a
-        `ConflictError`.
+        `ConflictError`, and so is one that is not to be decided at edges any more: it has a holdout, a shadow or a
+        guard now.
         """
         terms = {
             name: wanted
@@ -110,6 +112,8 @@ class _Edge:
         }
         with self._lock:
             here = self._here
+            if self._refused is not None:
+                raise self._refused
             if here.archived:
                 raise ConflictError(f"allocator {self.name!r} is archived: it makes no more decisions")
             allocation, now = here.decide(budget, terms), datetime.now(UTC)
@@ -236,8 +240,14 @@ class _Edge:
             known = None if self._deciding is None else (self._deciding.config, self._deciding.seq)
             return calls.learner(self.name, known)
 
+    def _refuse(self, error: ConflictError) -> None:
+        """Decide no more until a pull is answered again."""
+        with self._lock:
+            self._refused = error
+
     def _pulled(self, learner: Learner) -> None:
         with self._lock:
+            self._refused = None
             if self._file is not None and learner.evidence is not None:
                 self._kept["learner"] = learner.to_dict()
                 self._write_file()
@@ -269,7 +279,8 @@ class Edge(_Edge):
     client : Client
         Of the service.
     name : str
-        The allocator: one whose policy acts on sums of evidence (`thompson`, `lr-ucb`, `uniform`, `oracle`).
+        The allocator: one whose policy acts on sums of evidence (`thompson`, `lr-ucb`, `uniform`, `oracle`), without
+        holdout, shadow or guard: which decisions the baseline gets is drawn by the service.
     every : float, default 1
         Seconds between two pushes and pulls, by a thread, in a `with` block.
     file : path, optional
@@ -296,6 +307,9 @@ class Edge(_Edge):
         """Get to know what all have seen."""
         try:
             self._pulled(self._client.send(self._pull_call()))
+        except ConflictError as error:
+            self._refuse(error)
+            raise
         except UnavailableError as error:
             self._pull_from_file(error)
 
@@ -346,6 +360,9 @@ class AsyncEdge(_Edge):
         """Get to know what all have seen."""
         try:
             self._pulled(await self._client.send(self._pull_call()))
+        except ConflictError as error:
+            self._refuse(error)
+            raise
         except UnavailableError as error:
             self._pull_from_file(error)
 

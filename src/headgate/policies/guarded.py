@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, Self, TypeAlias, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from headgate import checks
 from headgate.errors import AllocationError, BudgetError, ParameterError, ShapeError, UnsupportedError
@@ -50,6 +50,18 @@ def _guarded(state: type[State]) -> Any:
     return GuardedState
 
 
+def fitted(x: Floats, ask: Ask, whole: NDArray[np.bool_]) -> Floats:
+    """Return amounts within the limits of a round: where lower limits need more, what is above them shrinks alike."""
+    limits = ask.limits
+    x = np.clip(x, limits.lower, limits.upper)
+    above, room = (x - limits.lower).sum(axis=-1), limits.budget - np.sum(limits.lower, axis=-1)
+    over = above > room * (1.0 + 1e-12)
+    if np.any(over):
+        share = np.where(over, np.maximum(room, 0.0) / np.where(over, above, 1.0), 1.0)
+        x = limits.lower + share[..., None] * (x - limits.lower)
+    return np.where(whole, np.floor(x + 1e-9), x)
+
+
 @final
 class Guarded(Policy):
     """Plays a policy's allocation while that is safe, and a baseline's otherwise.
@@ -72,7 +84,8 @@ class Guarded(Policy):
         The policy to guard; it learns from every round. It must not discount, and its reward is a sum.
     baseline : array (K,) or (batch, K), amounts by name, "even", or a function of the budget, default "even"
         What would be done without the policy: amounts that no round's budget may be smaller than; an even split; or
-        a function that is given a budget, one number, and returns K amounts. Limits of arms hold for it too.
+        a function that is given a budget, one number, and returns K amounts. Limits of arms hold for it too: where
+        lower limits need more, what is above them shrinks in proportion.
     share : float in (0, 1), default 0.95
         Of the baseline's expected reward, in all rounds so far together.
     delta : float in (0, 1), default 0.05
@@ -147,11 +160,7 @@ class Guarded(Policy):
             raise BudgetError(
                 f"the baseline gives {np.max(x.sum(axis=-1)):g}, more than the budget {np.min(limits.budget):g}"
             )
-        x = np.broadcast_to(np.clip(x, limits.lower, limits.upper), (*self.batch, self.arms))
-        x = np.where(self.whole, np.floor(x), x)
-        if np.any(x.sum(axis=-1) > limits.budget * (1.0 + 1e-9)):
-            raise BudgetError(f"baseline and lower limits need more than the budget {np.min(limits.budget):g}")
-        return x
+        return fitted(np.broadcast_to(x, (*self.batch, self.arms)), ask, self.whole)
 
     def start(self, evidence: Evidence | None = None) -> Any:
         """Return the policy's first state, with an empty ledger."""

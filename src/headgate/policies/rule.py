@@ -194,6 +194,13 @@ class Rule(Configuration, ABC, kw_only=False):
         self._end_decision(state)
         return x, state
 
+    def skip(self, state: S, ask: Ask) -> S:
+        """Let a round pass that somebody else decides: return the state after it, faded as by any other."""
+        if ask.round is not None:
+            state.round = ask.round
+        self._end_decision(state)
+        return state
+
     def absorb(self, state: S, x: ArrayLike, feedback: Feedback, features: Any = None) -> S:
         """Learn what came of an allocation, late or at once, whole or in parts: return the state after it.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +51,24 @@ def restore(file: Path, database: Database) -> int:
         for table in schema.metadata.sorted_tables:
             if connection.execute(select(func.count()).select_from(table)).scalar_one():
                 raise InputError(f"the database is not empty ({table.name} has rows): restore into a new one")
-    with tempfile.TemporaryDirectory(prefix="headgate-restore-") as folder:
-        copy = Path(folder, "backup.db")  # brought up to date, which the file itself must not be
+    with opened_backup(file) as source:
+        return source.look(lambda connection: _copy_all(connection, database))
+
+
+@contextmanager
+def opened_backup(file: Path) -> Iterator[Database]:
+    """Open a backup, of this version or before, without changing it: a copy is brought up to date."""
+    if not file.is_file():
+        raise InputError(f"there is no backup {file}")
+    with tempfile.TemporaryDirectory(prefix="headgate-backup-") as folder:
+        copy = Path(folder, "backup.db")
         shutil.copyfile(file, copy)
         try:
             source = open_database(URL.create("sqlite", database=str(copy)))
         except UnavailableError as cause:
             raise InputError(f"{file} is no backup of Headgate: {cause.__cause__}") from cause
         try:
-            return source.look(lambda connection: _copy_all(connection, database))
+            yield source
         finally:
             source.close()
 

@@ -25,6 +25,7 @@ T = TypeVar("T")
 ByArm = Annotated[dict[ArmName, T], Field(max_length=MOST_ARMS)]
 MOST_AT_ONCE = 1000
 MOST_SCHEDULES = 10
+Mode = Literal["policy", "holdout", "shadow", "guard"]
 Whole = Annotated[int, Field(strict=True)]
 Cell = Annotated[list[Whole], Field(min_length=3, max_length=3, description="[bin, count, total]")]
 Cells = dict[Literal["failed", "played", "seen", "reached"], list[Cell]]
@@ -112,6 +113,13 @@ class Decision(Body):
     allocation: dict[str, float] | None
     schedule: list[Step] | None = None
     version: int | None = Field(None, description="Of the allocator that made it; null: not written down then.")
+    mode: Mode | None = Field(
+        None, description="Whose it is: the policy's, the baseline's by holdout or shadow, or one a guard held back."
+    )
+    probability: float | None = Field(None, description="Of the draw between policy and baseline to end as it did.")
+    policy_allocation: dict[str, float] | None = Field(
+        None, description="Of a shadow, whose answer is the baseline's: what the policy would have given."
+    )
     created_at: datetime
     expires_at: datetime | None
 
@@ -294,6 +302,35 @@ class Estimates(Body):
     gap: float
 
 
+class Compared(Body):
+    """One side of a comparison: decisions that were drawn, and what they were worth."""
+
+    decisions: int
+    complete: int = Field(description="Every arm that got something has been heard of; these are compared.")
+    value_per_decision: float | None = Field(description="Successes times value, in the mean of complete decisions.")
+
+
+class Comparison(Body):
+    """Is it better than before? The policy's decisions beside the baseline's, which were drawn at random."""
+
+    allocator: str
+    baseline: Literal["even"] | dict[str, float] | None
+    holdout: float
+    status: Literal["compared", "no baseline", "no holdout", "shadow", "too few"]
+    words: str = Field(description="What is known, in a sentence.")
+    caution: str | None = Field(description="What speaks against the comparison.")
+    policy_side: Compared
+    baseline_side: Compared
+    difference: float | None = Field(description="Of value per decision; versions by their numbers of decisions.")
+    interval: tuple[float, float] | None = Field(description="Of the difference, for one look: Welch's.")
+    always_interval: tuple[float, float] | None = Field(
+        description="Of the difference, at all times together: one may look every day and stop when it pleases."
+    )
+    relative: float | None = Field(description="The difference as a share of the baseline's value per decision.")
+    level: float
+    modes: dict[Mode, int] = Field(description="Decisions by mode, of those that might have been the baseline's.")
+
+
 class Believed(Body):
     """What was known of an arm."""
 
@@ -315,6 +352,7 @@ class ArmReason(Body):
 
     arm: str
     amount: float
+    policy_amount: float | None = Field(None, description="Of a shadow: what the policy would have given.")
     value: float = Field(description="Of a success, in this decision.")
     trials: int
     successes: int
@@ -331,6 +369,8 @@ class Why(Body):
     allocator: str
     round: int
     policy: str
+    mode: Mode | None = Field(description="As of the decision; draw and price are the policy's: a holdout has none.")
+    probability: float | None
     price: float | None = Field(description="What a little more budget would have earned, by the draw.")
     arms: list[ArmReason]
 

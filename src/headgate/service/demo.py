@@ -46,6 +46,8 @@ class World:
                 "max_budget": self.max_budget,
                 "feedback_deadline": _DEADLINE,
                 "units": self.problem.units,
+                "baseline": "even",
+                "holdout": 0.1,
             }
         )
 

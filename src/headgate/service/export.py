@@ -35,6 +35,10 @@ COLUMNS = {
     "success": "bool",  # null: not reported
     "threshold": "float64",
     "context": "string",  # JSON
+    "version": "int64",  # of the allocator that made it
+    "mode": "string",  # whose decision it is: policy, holdout, shadow or guard
+    "probability": "float64",  # of that
+    "policy_amount": "float64",  # of a shadow: what the policy would have given
 }
 """The columns and their Arrow types."""
 
@@ -85,6 +89,10 @@ def _rows(decision: LoggedDecision, heard: Heard) -> Iterator[Row]:
             "success": result is not None if told else None,
             "threshold": None if result is None or result is True else result,
             "context": None if context is None else json.dumps(context, ensure_ascii=False),
+            "version": decision.version,
+            "mode": decision.mode,
+            "probability": decision.probability,
+            "policy_amount": None if decision.wanted is None else decision.wanted.get(arm),
         }
 
 
@@ -107,7 +115,7 @@ def _pushed(decision: dict[str, Any], edge: str) -> Iterator[Row]:
             "success": None if result is None else result["success"],
             "threshold": None if result is None else result["threshold"],
             "context": None,
-        }
+        } | dict.fromkeys(("version", "mode", "probability", "policy_amount"))
 
 
 def export(database: Database, name: str, file: Path) -> int:

@@ -14,7 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from headgate.errors import BudgetError, InputError, ParameterError, UnsupportedError
 from headgate.laws import Law, PerArm, from_dict
-from headgate.policies import POLICIES, Policy
+from headgate.policies import POLICIES, Guarded, Policy
+from headgate.service.engine.baseline import Baseline
 from headgate.service.engine.known import ask_of_anybody, check_declared
 from headgate.service.faults import RefusedError
 
@@ -74,6 +75,18 @@ class ArmSpec(Body):
     value: Worth = Field(1.0, description="What a success of it is worth.")
 
 
+Share = Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False, strict=True)]
+Amounts = Annotated[dict[ArmName, Amount], Field(min_length=1, max_length=MOST_ARMS)]
+Holdout = Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False, strict=True)]
+
+
+class Guard(Body):
+    """What is promised: with probability 1 - delta, at all times, at least this share of what the baseline earns."""
+
+    share: Share = Field(0.95, description="Of the baseline's expected reward, in all decisions so far together.")
+    delta: Share = Field(0.05, description="The probability with which that may fail.")
+
+
 class AllocatorSpec(Body):
     """Arms, law, policy, and how feedback is counted."""
 
@@ -92,6 +105,16 @@ class AllocatorSpec(Body):
     keep_days: Days | None = Field(
         None, description="Days after which decisions that are over become their sum; null: never."
     )
+    baseline: Literal["even"] | Amounts | None = Field(
+        None,
+        description="What would be done without it: an even split, or amounts by arm, at most max_budget in all; where "
+        "a budget is smaller, they are cut in proportion.",
+    )
+    holdout: Holdout = Field(0.0, description="The share of decisions that the baseline gets, at random.")
+    shadow: Annotated[bool, Field(strict=True)] = Field(
+        False, description="Whether every answer is the baseline's, and the policy's is kept beside it."
+    )
+    guard: Guard | None = Field(None, description="Hold the policy back where it might earn less than the baseline.")
 
     @field_validator("policy")
     @classmethod
@@ -120,11 +143,21 @@ class AllocatorChange(Body):
         default=[], description="Arms in use, each as it shall be; the others stay as they are."
     )
 
+    baseline: Literal["even"] | Amounts | None = Field(None, description="As of an allocator; null: as it is.")
+    holdout: Holdout | None = Field(None, description="0: none; null: as it is.")
+    shadow: Annotated[bool, Field(strict=True)] | None = Field(None, description="null: as it is.")
+    guard: Guard | Literal[False] | None = Field(None, description="false: none; null: as it is.")
+
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if self.law is None and self.policy is None and self.keep_days is None and not self.arms:
-            raise ValueError("law, policy, arms or keep_days must be given")
+        if not self.arms and not self.said():
+            raise ValueError("law, policy, arms, keep_days, baseline, holdout, shadow or guard must be given")
         return self
+
+    def said(self) -> dict[str, Any]:
+        """Return the fields of a spec that shall be otherwise, arms aside."""
+        given = {name: value for name, value in self.model_dump(exclude={"arms"}).items() if value is not None}
+        return given | ({"guard": None} if self.guard is False else {})
 
 
 class Version(Body):
@@ -139,6 +172,10 @@ class Version(Body):
     arms: list[ArmSpec] = Field(default=[], description="Those that were changed, or came.")
     retired: str | None = Field(None, description="The arm that went.")
     keep_days: float | None = None
+    baseline: Literal["even"] | Amounts | None = None
+    holdout: Holdout | None = None
+    shadow: bool | None = None
+    guard: Guard | None = None
 
 
 class Versions(Body):
@@ -159,7 +196,7 @@ def check(spec: AllocatorSpec) -> None:
     except (InputError, UnsupportedError) as wrong:
         raise RefusedError(str(wrong), "law") from wrong
     try:
-        policy = build_policy(spec, arms, 0)
+        policy = build_policy(spec.model_copy(update={"guard": None}), arms, 0)
         policy.decide(policy.start(), ask_of_anybody(policy, spec.max_budget))  # one that cannot decide is none
         check_declared(policy)
         if spec.keep_days is not None and (not policy.additive or policy.discount < 1.0):
@@ -170,6 +207,33 @@ def check(spec: AllocatorSpec) -> None:
         raise RefusedError(str(wrong), "arms") from wrong
     except (InputError, UnsupportedError) as wrong:
         raise RefusedError(str(wrong), "policy") from wrong
+    check_baseline(spec, arms)
+
+
+def check_baseline(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> None:
+    """Raise what is wrong with the baseline of these arms in use, and with what is done with it."""
+    if isinstance(spec.baseline, dict):
+        strange = next((name for name in spec.baseline if name not in {arm.name for arm in arms}), None)
+        if strange is not None:
+            raise RefusedError(f"there is no arm {strange!r} in use", "baseline")
+        total = sum(spec.baseline.values())
+        if not 0.0 < total <= spec.max_budget * (1.0 + 1e-9):
+            raise RefusedError(
+                f"the amounts must be more than 0 and at most max_budget {spec.max_budget:g} in all, got {total:g}",
+                "baseline",
+            )
+    for field in ("holdout", "shadow", "guard"):
+        if spec.baseline is None and getattr(spec, field):
+            raise RefusedError(f"{field} needs a baseline: give one", field)
+    if spec.shadow and (spec.holdout or spec.guard):
+        other = "holdout must be 0" if spec.holdout else "guard must be null"
+        raise RefusedError(f"every answer of a shadow is the baseline's: {other}", "shadow")
+    if spec.guard is not None:
+        try:
+            policy = build_policy(spec, arms, 0)
+            policy.decide(policy.start(), policy.ask(spec.max_budget))
+        except (InputError, UnsupportedError) as wrong:
+            raise RefusedError(str(wrong), "guard") from wrong
 
 
 def meaning(spec: AllocatorSpec) -> Json:
@@ -238,4 +302,7 @@ def build_policy(spec: AllocatorSpec, arms: Sequence[ArmSpec], seed: int) -> Pol
         raise ParameterError(f"policy {name!r} or its law has a number that is too large: {cause}") from cause
     except TypeError as cause:
         raise ParameterError(f"policy {name!r} does not take {', '.join(options) or 'nothing'}: {cause}") from cause
-    return policy
+    if spec.guard is None or spec.baseline is None:
+        return policy
+    baseline = Baseline(spec.baseline, [arm.name for arm in arms], policy)
+    return Guarded(policy, baseline.of_guard, share=spec.guard.share, delta=spec.guard.delta)

@@ -25,6 +25,7 @@ from headgate.service.engine.records import Heard, LoggedDecision, Results, hear
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy, resolved_arms
 from headgate.service.store import Database, schema
 from headgate.service.store.rows import arms_of
+from headgate.service.verify_modes import ModeCheck
 
 Progress = Callable[[str, int], None]
 _ROWS = 5_000  # that are read, or added to the evidence, at once
@@ -42,6 +43,7 @@ class _Replay:
     """How long budgets lasted that nobody knew, as evidence of one arm."""
     places: dict[str, int]
     """The arms' positions, by name."""
+    modes: ModeCheck
     counts: Counter[str] = field(default_factory=Counter)
     waiting: set[int] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
@@ -52,6 +54,7 @@ class _Replay:
 
     def follow(self, decision: LoggedDecision, reports: list[Row[Any]]) -> None:
         """Do again what a decision and its reports did."""
+        self.wrong += self.modes.decided(decision)
         results, reports = self._results(decision, reports)
         spent = next((report.spent for report in reports if report.spent is not None), None)
         unheard = decision.allocation is None and spent is None and not results
@@ -75,6 +78,7 @@ class _Replay:
                 self.rows.append((place, x, threshold is not None, known))
         if served <= results.keys():
             budget = spent if decision.budget is None else decision.budget
+            self.modes.completed(decision, results)
             self._complete(sum(amounts.values()) if budget is None and decision.live else budget, amounts, results)
         else:
             self.waiting.add(decision.round)
@@ -164,9 +168,10 @@ def _differences_of(connection: Connection, row: RowMapping, progress: Progress)
     told = connection.execute(select(func.sum(table.reports)).where(table.allocator_id == row["id"])).scalar() or 0
     if told != replay.counts["retracted"]:
         yield f"retractions say that {told} reports were taken back, by the log {replay.counts['retracted']}"
+    yield from replay.modes.differences(connection, row["id"])
     yield from _live(connection, row)
     if in_order(build_policy(replay.spec, resolved_arms(replay.spec), row["seed"])):
-        yield from _in_order(connection, row)
+        yield from _in_order(connection, row, replay)
 
 
 def _live(connection: Connection, row: RowMapping) -> Iterator[str]:
@@ -190,18 +195,26 @@ def _live(connection: Connection, row: RowMapping) -> Iterator[str]:
             yield f"live round {live['id']!r} is not what its steps say"
 
 
-def _in_order(connection: Connection, row: RowMapping) -> Iterator[str]:
-    """Make every decision of a policy that depends on the order again, from nothing, and compare its state too."""
+def _in_order(connection: Connection, row: RowMapping, replay: _Replay) -> Iterator[str]:
+    """Make every decision of a policy that depends on the order again, from its beginning, and compare its state too.
+
+    That is nothing, or where a version began to guard what acts on sums, the evidence of then.
+    """
     learner = Learner(connection, row)
     remembered = learner.state.to_dict()  # from the state that was kept, as workers do
     table, taken = schema.states.c, schema.retractions.c
     kept = connection.execute(select(schema.states).where(table.allocator_id == row["id"])).mappings().first()
     times = select(taken.place + taken.reports, taken.after).where(taken.allocator_id == row["id"], taken.reports > 0)
     back = [(0, 0), *connection.execute(times.order_by(taken.number)).all(), (END, END)]
+    begun = replay.modes.fold
     # With every retraction all was learned again without what it took back: decisions until the next one know that.
-    for (until, first), (_, last) in pairwise(back):
-        learner.state, made = learner.policy.start(), 0
-        for decision, part in log_of(connection, row["id"], until=until):
+    # Of a policy that began later than its log, only what came after the last retraction can be told.
+    for (until, first), (_, last) in list(pairwise(back))[-1 if any(begun) else 0 :]:
+        learner.state, made = learner.policy.start(), begun[0]
+        if any(begun):
+            before = replay.evidence.bins - learner.since(connection, begun[1]).bins
+            learner.state.evidence.bins[...] = before[learner.active]
+        for decision, part in log_of(connection, row["id"], *begun, until=until if last < END else END):
             new = made if part is None else part.place
             if kept is not None and last == END and new >= kept["decisions" if part is None else "reports"]:
                 yield from _kept(learner, kept)
@@ -224,16 +237,18 @@ def _kept(learner: Learner, kept: RowMapping) -> Iterator[str]:
         yield "the state that was kept is not that of the log"
 
 
-def _made(decision: LoggedDecision) -> dict[str, float] | list[tuple[str, float]] | None:
-    return decision.steps if decision.allocation is None else decision.allocation
+def _made(decision: LoggedDecision) -> dict[str, float] | list[tuple[str, float]]:
+    return decision.wanted or decision.allocation or decision.steps or {}
 
 
 def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Replay:
     spec, arms = AllocatorSpec.model_validate_json(row["spec"]), arms_of(connection, row["id"])
     law = build_law(spec, [ArmSpec.model_validate_json(arm.spec) for arm in arms])
+    names, whole = [arm.name for arm in arms], law.whole_arms(len(arms))
     replay = _Replay(
-        spec, [arm.name for arm in arms], law.whole_arms(len(arms)), Evidence.empty(len(arms), spec.max_budget),
-        Evidence.empty(1, spec.max_budget), {arm.name: place for place, arm in enumerate(arms)},
+        spec, names, whole, Evidence.empty(len(arms), spec.max_budget), Evidence.empty(1, spec.max_budget),
+        {name: place for place, name in enumerate(names)},
+        ModeCheck(connection, row, dict(zip(names, whole.tolist(), strict=True))),
     )  # fmt: skip
     imports = select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
     gone, unpushed = retractions.gone(connection, row["id"])
@@ -289,6 +304,7 @@ def _add_sums(connection: Connection, row: RowMapping, replay: _Replay) -> bool:
             "late",
         ):
             replay.counts[counter] += one[counter]
+        replay.modes.add(json.loads(one["modes"]))
         try:
             replay.evidence.bins[...] += Evidence.from_dict(json.loads(one["evidence"]), replay.names).bins
             replay.budgets.bins[...] += Evidence.from_dict(json.loads(one["budgets"]), ["budgets"]).bins

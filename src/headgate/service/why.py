@@ -19,6 +19,7 @@ from headgate.oracle import standard_form
 from headgate.policies import Thompson
 from headgate.service.bodies import EvidenceBody, Why
 from headgate.service.engine.learner import Learner
+from headgate.service.engine.modes import unguarded
 from headgate.service.engine.order import END, log_of
 from headgate.service.engine.reasons import Reason
 from headgate.service.engine.records import LoggedDecision
@@ -60,19 +61,23 @@ def why(connection: Connection, decision_id: str, name: str | None = None, asker
     text = connection.execute(select(reasons.c.data).where(*here)).scalar()
     reason = None if text is None else Reason.of_text(text)
     x = np.array(list(decision.allocation.values()))
+    wanted = x if decision.wanted is None else np.array([decision.wanted[name] for name in names])
     value = _value(learner, decision, names)
-    marginal = None if reason is None else _marginal(learner, reason, x, value, names)
+    marginal = None if reason is None else _marginal(learner, reason, wanted, value, names)
     return Why.model_validate(
         {
             "decision_id": decision.id,
             "allocator": learner.name,
             "round": decision.round,
-            "policy": learner.policy.name,
+            "policy": unguarded(learner.policy).name,
+            "mode": decision.mode,
+            "probability": decision.probability,
             "price": None if reason is None else reason.price,
             "arms": [
                 {
                     "arm": name,
                     "amount": x[i],
+                    "policy_amount": None if decision.wanted is None else wanted[i],
                     "value": value[i],
                     "trials": int(seen.trials[places[i]]),
                     "successes": int(seen.successes[places[i]]),
@@ -132,7 +137,7 @@ def _marginal(learner: Learner, reason: Reason, x: Floats, value: Floats, names:
         return np.full(len(x), np.nan)
     from headgate.kernels.heights import heights  # noqa: PLC0415  # machine code loads on first use
 
-    policy, arms = learner.policy, len(names)
+    policy, arms = unguarded(learner.policy), len(names)
     places = np.array([learner.position[name] for name in names])
     law = learner.law_of(places)
     form = policy.form if isinstance(policy, Thompson) and reason.form is not None else standard_form(law, arms)

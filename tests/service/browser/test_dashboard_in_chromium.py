@@ -173,3 +173,29 @@ def test_the_demo_learns(look: Look, tmp_path: Path) -> None:
         assert seen.page.locator(".tile").count() == 12
         seen.shown_again()
         seen.keep("demo")
+
+
+def test_the_page_opens_with_the_difference_to_the_baseline(
+    service: httpx.Client, look: Look, quiz: hg.Problem
+) -> None:
+    """A sentence while nobody knows, then the number with its interval, by itself; on a phone too."""
+    create(service, "quiz", list(quiz.names), baseline={"q4": 60.0}, holdout=0.4)
+    seen = look()
+    seen.open("/allocators/quiz")
+    panel = seen.page.locator("#comparison")
+    assert "Not known" in panel.inner_text()
+    assert "it takes 30 of each" in panel.inner_text()
+    assert panel.bounding_box()["y"] < seen.page.locator(".figures").bounding_box()["y"]  # type: ignore[index]
+    play(service, "quiz", quiz, 60.0, 150, seed=4)
+    seen.page.wait_for_selector("#comparison.known.better")
+    seen.shown_again()
+    seen.shown_again()
+    found = service.get("/v1/allocators/quiz/comparison").json()
+    assert f"+{found['difference']:.2f} a decision" in panel.inner_text()
+    assert "95% interval +" in panel.inner_text()
+    assert "Chance does not explain this" in panel.inner_text()
+    phone = look(phone=True, dark=True)
+    phone.open("/allocators/quiz")
+    assert phone.fits()
+    seen.keep("comparison")
+    phone.keep("comparison-phone")

@@ -300,3 +300,37 @@ def test_a_push_is_never_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
         pushes += 1
     assert pushes > 3
     assert np.array_equal(cut, whole.bins)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ({"holdout": 0.1}, "a holdout, which the service draws: it cannot decide at edges"),
+        ({"shadow": True}, "a shadow: its answers are the baseline's"),
+        ({"guard": {}}, "policy 'guarded' remembers more than sums"),
+    ],
+)
+def test_what_only_the_service_can_draw_is_refused(
+    service: str, url: str, kind: str, terms: dict[str, Any], words: str
+) -> None:
+    """An edge that has begun stops deciding with its next pull; what it saw before still counts, but for a guard."""
+    with hg.Client(service, retry=QUICK) as client:
+        client.put_allocator("quiz", ARMS, LAW, 30.0, baseline="even")
+        edge: Any = hg.Edge(client, "quiz") if kind == "sync" else Awaited(service, "quiz")
+        edge.pull()
+        decision = edge.decide(20.0)
+        edge.report(decision, {arm: None for arm, x in given(decision).items() if x > 0.0})
+        client.change("quiz", **terms)
+        if "guard" not in terms:
+            edge.push()
+            assert exported(client).any(), "evidence is evidence"
+        for refused in (edge.pull, lambda: edge.decide(20.0)):
+            with pytest.raises(ConflictError, match=words):
+                refused()
+        client.change("quiz", holdout=0.0, shadow=False, guard=False)
+        edge.sync()
+        assert sum(given(edge.decide(20.0)).values()) == pytest.approx(20.0)
+        if kind == "async":
+            edge.close()
+    confirmed(url)

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, func, select
 
 from headgate.service import clock, snapshots, views
 from headgate.service.beliefs import LEVEL, Belief, believe
+from headgate.service.comparison import compare
 from headgate.service.dashboard import curves
 from headgate.service.dashboard.curves import band, rim
 from headgate.service.dashboard.overview import recent_reward, remembered, rolling, summary
@@ -49,6 +50,7 @@ def detail(connection: Connection, name: str, memory: Memory, find: str = "", ha
         "arms_retired": connection.execute(select(func.count()).select_from(schema.arms).where(retired)).scalar_one(),
         "counts": views.counts(connection, row).model_dump(),
         "now": _now(row, belief, past),
+        "comparison": compare(connection, name).model_dump(),
         "latest_rounds": rounds,
         "arms": [{**arm, "given": given.get(arm["name"], 0.0) if given else None} for arm in arms],
         "rest": _rest(belief, shown, given),
@@ -111,13 +113,17 @@ def _rest(belief: Belief, shown: list[int], given: dict[str, float]) -> dict[str
 
 
 def _given(connection: Connection, row: RowMapping) -> tuple[dict[str, float], int]:
-    """Return the mean of the latest allocations; schedules and live rounds are not counted: they give as they go."""
+    """Return the mean of the latest allocations, without those of a holdout.
+
+    Schedules and live rounds are not counted: they give as they go.
+    """
     table = schema.decisions.c
     answers = connection.execute(
         select(table.answer)
         .where(table.allocator_id == row["id"], table.round >= row["decisions"] - _LATEST)
     ).scalars()  # fmt: skip
-    found = [made for made in (json.loads(answer)["allocation"] for answer in answers) if made]
+    made = [json.loads(answer) for answer in answers]
+    found = [one["allocation"] for one in made if one["allocation"] and one.get("mode") != "holdout"]
     total: dict[str, float] = {}
     for allocation in found:
         for arm, amount in allocation.items():

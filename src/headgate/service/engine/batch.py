@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from pydantic_core import to_json
 from sqlalchemy import Connection
 
 from headgate.errors import InputError, UnsupportedError
@@ -18,6 +19,7 @@ from headgate.service import clock
 from headgate.service.bodies import LiveRequest
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.live import Playing
+from headgate.service.engine.modes import ModeSums, Split
 from headgate.service.engine.order import Part
 from headgate.service.engine.records import (
     TALLY,
@@ -46,7 +48,6 @@ MOST_WORK = 20_000
 
 DecisionName = tuple[str, str]
 """The name of its allocator, and its id."""
-_text = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 @dataclass(slots=True)
@@ -128,7 +129,9 @@ class Batch(ABC):
     """Those of the allocators, to be remembered once all is committed."""
     _heard: dict[DecisionName, Heard] = field(default_factory=dict)
     """What has been reported of those that are reported now."""
-    _write: dict[Statement, list[Mapping[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    _modes: ModeSums | None = None
+    """What comes of decisions by their mode, where some are compared."""
+    _write: dict[Statement, list[Any]] = field(default_factory=lambda: defaultdict(list))
 
     def answer(self, requests: Sequence[Decide | Report | StepTaken]) -> Self:
         """Put into `answers` for each request the text of its answer, or the error it deserves."""
@@ -163,6 +166,8 @@ class Batch(ABC):
         for key, learner in self.learners.items():
             if learner.ordered:
                 self._write[statements.KEEP_STATE] += learner.stand(self._rows[key])
+        if self._modes is not None:
+            self._write[statements.KEEP_MODE] += self._modes.rows()
         self._write[statements.COUNT] = [row | {"key": key} for key, row in self._rows.items()]
         for statement in statements.IN_THIS_ORDER:
             if rows := self._write.get(statement):
@@ -297,8 +302,8 @@ class Batch(ABC):
                 "allocator_id": decision.allocator_id,
                 "round": decision.round,
                 "part": heard.parts,
-                "results": _text(new),
-                "amounts": _text(told) if told else None,
+                "results": to_json(new).decode(),  # in a fifth of the time that the standard library takes
+                "amounts": to_json(told).decode() if told else None,
                 "spent": spent,
                 "recorded_at": self._now,
                 "by_expiry": report.outcome is None or (report.ends_live and late),
@@ -322,6 +327,8 @@ class Batch(ABC):
                 row[counter] += has - had
             if after[0] > before[0]:
                 self._write[statements.DONE].append(part)
+                if decision.compared:
+                    self._sums().completed(decision, heard.results, terms[0])
         elif report.outcome is not None:
             row["duplicates"] += 1
         answer = {
@@ -331,7 +338,7 @@ class Batch(ABC):
             "complete": bool(after[0]),
             "late": late,
         }
-        return _text(answer)
+        return to_json(answer).decode()
 
     # -- decide ------------------------------------------------------------------------------------------------------
 
@@ -366,14 +373,17 @@ class Batch(ABC):
         if request.budget is not None and not request.switching and not live:
             raise RefusedError("switching is only for a budget that is not known", "switching")
         allocation: dict[str, float] | None = None
-        steps, opened = None, None
+        steps, opened, turn = None, None, row["decisions"]
+        split = Split({})
         if isinstance(request, LiveRequest):
-            allocation, opened = {}, learner.open(request, row["decisions"])
+            learner.refuse_as_it_goes("body")
+            allocation, opened = {}, learner.open(request, turn)
         elif request.budget is None:
-            turn = row["decisions"]
+            learner.refuse_as_it_goes("budget")
             steps = learner.schedule(request, turn) if request.switching else learner.plan(request, turn)
         else:
-            allocation = learner.allocate(request, row["decisions"])
+            split = learner.allocate(request, turn)
+            allocation = split.allocation
         name = request.decision_id or f"{self._now:014x}-{secrets.token_hex(6)}"  # in the order of time, for the index
         expires_at = clock.after(self._now, learner.spec.feedback_deadline)
         answer = {
@@ -383,6 +393,9 @@ class Batch(ABC):
             "allocation": allocation,
             "schedule": None if steps is None else [{"arm": arm, "amount": amount} for arm, amount in steps],
             "version": row["config"],
+            "mode": split.mode,
+            "probability": split.probability,
+            "policy_allocation": split.wanted,
             "created_at": clock.as_text(self._now),
             "expires_at": clock.as_text(expires_at),
         }
@@ -392,12 +405,18 @@ class Batch(ABC):
             "round": row["decisions"],
             "budget": request.budget,
             "request": body,
-            "answer": _text(answer),  # once: asked again, it is the same
+            "answer": to_json(answer).decode(),  # once: asked again, it is the same
             "created_at": self._now,
             "expires_at": expires_at,
         }
-        made = LoggedDecision(**logged, allocator=asked.allocator, allocation=allocation, steps=steps, live=live)
+        made = LoggedDecision(
+            **logged, allocator=asked.allocator, allocation=allocation, steps=steps, live=live, version=row["config"],
+            mode=split.mode, probability=split.probability, wanted=split.wanted,
+            compared=split.mode != "policy" or split.probability < 1.0,
+        )  # fmt: skip
         self._known[asked.allocator, name] = self.made[asked.allocator, name] = made
+        if made.compared:
+            self._sums().decided(made)
         self._write[statements.DECIDED].append({**logged, "key_id": asked.asker.key_id, "subject": request.subject})
         if allocation and learner.reason is not None:
             self._write[statements.REASON].append({**logged, "data": learner.reason})
@@ -410,8 +429,16 @@ class Batch(ABC):
             scale = schema.BUDGET_UNITS / learner.spec.max_budget
             for counter, has in zip(TALLY, made.tally(Heard(), False, scale), strict=True):
                 row[counter] += has
+            if made.compared:
+                self._sums().completed(made, {}, learner.spec.reward == "cascade")
         row["decisions"] += 1
         return made.answer
+
+    def _sums(self) -> ModeSums:
+        """Return the sums of decisions by their mode."""
+        if self._modes is None:
+            self._modes = ModeSums(self._connection)
+        return self._modes
 
     # -- live rounds: `LiveBatch` plays them -------------------------------------------------------------------------
 

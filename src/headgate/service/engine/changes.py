@@ -14,6 +14,7 @@ from headgate.policies import Policy
 from headgate.service import clock
 from headgate.service.bodies import EvidenceBody, ImportAnswer
 from headgate.service.engine.learner import Learner
+from headgate.service.engine.modes import write_terms
 from headgate.service.engine.order import in_order
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError
 from headgate.service.spec import (
@@ -66,8 +67,10 @@ def create(
         )
     )
     (key,) = made.inserted_primary_key or (0,)
-    _add_arms(connection, key, 0, resolved_arms(spec), moment)
-    note(connection, actor, "create allocator", name, {"version": 0, "law": spec.law, "policy": spec.policy})
+    arms = resolved_arms(spec)
+    _add_arms(connection, key, 0, arms, moment)
+    write_terms(connection, key, 0, spec, arms)
+    note(connection, actor, "create allocator", name, {"version": 0} | said_of(spec))
     if evidence is not None:
         import_evidence(connection, actor, name, WARM_START, evidence, "evidence", asker)
     return True
@@ -84,7 +87,8 @@ def archive(connection: Connection, actor: str, name: str) -> None:
     """Let an allocator make no more decisions; outcomes still count."""
     row = row_of(connection, name, lock=True)
     if row["archived_at"] is None:
-        _reconfigure(connection, row, archived_at=clock.now())
+        in_use = _in_use({arm.name: arm for arm in arms_of(connection, row["id"])})
+        _reconfigure(connection, row, in_use, archived_at=clock.now())
         note(connection, actor, "archive allocator", name, {"version": row["config"] + 1})
 
 
@@ -99,12 +103,13 @@ def add_arm(connection: Connection, actor: str, name: str, arm: ArmSpec) -> bool
         return False
     if before is None and len(arms) >= MOST_ARMS:
         raise ConflictError(f"an allocator has at most {MOST_ARMS} arms, retired ones included")
-    _check_arms(row, [*_in_use(arms), arm])
+    in_use = [*_in_use(arms), arm]
+    _check_arms(row, in_use)
     if before is None:
         _add_arms(connection, row["id"], len(arms), [arm], clock.now())
     else:
         _retire(connection, before, None)
-    _reconfigure(connection, row)
+    _reconfigure(connection, row, in_use)
     note(connection, actor, "add arm", name, {"version": row["config"] + 1, "arms": [arm.model_dump()]})
     return True
 
@@ -122,7 +127,7 @@ def retire_arm(connection: Connection, actor: str, name: str, arm: str) -> None:
         raise ConflictError(f"{arm!r} is the last arm of allocator {name!r}: archive the allocator instead")
     _check_arms(row, left)
     _retire(connection, arms[arm], clock.now())
-    _reconfigure(connection, row)
+    _reconfigure(connection, row, left)
     note(connection, actor, "retire arm", name, {"version": row["config"] + 1, "retired": arm})
 
 
@@ -213,9 +218,25 @@ def _within(field: str, outer: str) -> str:
     return f"{outer}.{field}" if outer else field
 
 
-def _reconfigure(connection: Connection, row: RowMapping, **values: int) -> None:
-    table = schema.allocators
-    connection.execute(update(table).where(table.c.id == row["id"]).values(config=row["config"] + 1, **values))
+def _reconfigure(connection: Connection, row: RowMapping, in_use: list[ArmSpec], **values: int) -> None:
+    table, version = schema.allocators, row["config"] + 1
+    connection.execute(update(table).where(table.c.id == row["id"]).values(config=version, **values))
+    write_terms(connection, row["id"], version, AllocatorSpec.model_validate_json(row["spec"]), in_use)
+    keep_state(connection, row["id"], version)
+
+
+def keep_state(connection: Connection, allocator_id: int, version: int) -> None:
+    """Let the state that was kept of a policy be that of a new version too, which does not change the policy."""
+    table = schema.states
+    connection.execute(update(table).where(table.c.allocator_id == allocator_id).values(config=version))
+
+
+def said_of(spec: AllocatorSpec) -> dict[str, Any]:
+    """Return what the audit log has of a version."""
+    said = spec.model_dump(include={"law", "policy", "keep_days"})
+    if spec.baseline is not None:
+        said |= spec.model_dump(include={"baseline", "holdout", "shadow", "guard"})
+    return said
 
 
 def _add_arms(connection: Connection, key: int, first: int, specs: list[ArmSpec], moment: int) -> None:

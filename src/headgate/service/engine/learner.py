@@ -20,11 +20,13 @@ from headgate.kernels.move import move
 from headgate.kernels.record import record
 from headgate.laws import Floats, Law, OneOf
 from headgate.live import LiveRound
-from headgate.policies import Contextual, State
+from headgate.policies import Contextual, Guarded, State
 from headgate.policies.ask import Ask
-from headgate.service.bodies import DecisionRequest, LiveRequest
+from headgate.service.bodies import DecisionRequest, LiveRequest, Mode
 from headgate.service.engine import known
+from headgate.service.engine.baseline import Baseline
 from headgate.service.engine.live import Playing
+from headgate.service.engine.modes import Split, began, draw, unguarded
 from headgate.service.engine.order import Part, in_order, log_of, retracted_since
 from headgate.service.engine.reasons import reason_of
 from headgate.service.engine.records import LoggedDecision, Results
@@ -33,7 +35,10 @@ from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_polic
 from headgate.service.store import schema, statements
 from headgate.service.store.rows import arms_of
 
-Cells = list[dict[str, int]]
+Cells = list[list[int]]
+"""Rows of the evidence's table, in the order of its columns: a batch may have very many."""
+_END = 2**62
+"""More decisions than there ever are."""
 _KEEP_EVERY = 500  # decisions and reports after which the state of a policy in order is kept
 _MOST_STEPS = 2_000  # of a schedule: all of them are in the answer
 _MOST_LIVE = 200  # arms of a live round, whose curves are all stored with it
@@ -60,7 +65,7 @@ class Learner:
         if row["seq"] != self.seq:
             read_cells(connection, self.id, self._sum, self.seq)
             self.seq = row["seq"]
-            if not self._all_active:
+            if self._some:
                 self._share()
         if self.ordered:
             self._follow(connection, row)
@@ -83,6 +88,9 @@ class Learner:
             raise ConflictError(
                 f"allocator {self.name!r} cannot be opened by this version: {wrong}; export its evidence into a new one"
             ) from wrong
+        self._believer = unguarded(self.policy)
+        given = self.spec.baseline
+        self.baseline = None if given is None else Baseline(given, self.active_names, self.policy)
         self.config, self.seq = row["config"], -1
         self._sum, self._delta = (Evidence.empty(len(arms) + 1, self.spec.max_budget) for _ in range(2))
         self.evidence, budgets = of_arms_and_budgets(self._sum)
@@ -91,6 +99,7 @@ class Learner:
         self._all = np.ones(len(arms), dtype=np.bool_)
         self._all_active = len(self.active) == len(arms)
         self.ordered = in_order(self.policy)
+        self._some = not (self.ordered or self._all_active)  # its state shows the sums of some arms
         if self.ordered:
             self.state, self.stands = self._remembered(connection)
         else:
@@ -108,15 +117,44 @@ class Learner:
         table = schema.states
         row = connection.execute(select(table).where(table.c.allocator_id == self.id)).mappings().first()
         if row is None or row["config"] != self.config:
-            return self.policy.start(), (0, 0)
+            return self.beginning(connection)
         return self.policy.start().from_dict(json.loads(row["data"])), (row["decisions"], row["reports"])
+
+    def beginning(self, connection: Connection) -> tuple[State, tuple[int, int]]:
+        """Return the state from which the policy follows the log, and after how many decisions and reports that is.
+
+        It knows nothing there, or, where a version began to guard what acts on sums, the evidence of then.
+        """
+        stands = began(connection, self.id)
+        state = self.policy.start()
+        if any(stands):
+            now, _ = read_evidence(connection, self.id, len(self.names), self.spec.max_budget)
+            state.evidence.bins[...] = (now.bins - self.since(connection, stands[1]).bins)[self.active]
+        return state, stands
+
+    def since(self, connection: Connection, place: int) -> Evidence:
+        """Return the evidence of all reports from this place in the log on, of all arms."""
+        rows: list[tuple[int, float, bool, float]] = []
+        for _, part in log_of(connection, self.id, _END, place):
+            if part is None:
+                raise AssertionError("no decision is so late")
+            for name, result in part.results.items():
+                arm, amount = self.position[name], part.amounts[name]
+                x = float(np.floor(amount)) if self.whole[arm] else amount
+                if x > 0.0:
+                    seen = np.nan if result is None or result is True else result
+                    rows.append((arm, x, result is not None, seen))
+        if not rows:
+            return Evidence.empty(len(self.names), self.spec.max_budget)
+        columns = [np.array(column) for column in zip(*rows, strict=True)]
+        return Evidence.of_rows(*columns, arms=len(self.names), max_budget=self.spec.max_budget)
 
     def _follow(self, connection: Connection, row: schema.Fields) -> None:
         """Decide and absorb again, in the order of the log, what has been added to it since."""
         if self.stands == (row["decisions"], row["reports"]):
             return
         if retracted_since(connection, self.id, self.stands[1]):  # what was learned is learned again, without it
-            self.state, self.stands = self.policy.start(), (0, 0)
+            self.state, self.stands = self.beginning(connection)
         for decision, part in log_of(connection, self.id, *self.stands):
             if part is None:
                 self.again(decision)
@@ -125,22 +163,29 @@ class Learner:
         self.stands = row["decisions"], row["reports"]
 
     def again(self, decision: LoggedDecision) -> dict[str, float] | list[tuple[str, float]]:
-        """Make a decision of the log again: return its allocation or schedule."""
+        """Make a decision of the log again: return the allocation or schedule of the policy, a holdout's as it is."""
         if decision.live:
             body = {name: value for name, value in json.loads(decision.request).items() if name != "live"}
             self.open(LiveRequest.model_validate(body), decision.round)
             return {}
         request = DecisionRequest.model_validate_json(decision.request)
-        if request.budget is not None:
-            return self.allocate(request, decision.round)
-        return (self.schedule if request.switching else self.plan)(request, decision.round)
+        if request.budget is None:
+            return (self.schedule if request.switching else self.plan)(request, decision.round)
+        if decision.mode == "holdout":
+            self.state = self.policy.skip(self.state, self._ask(request, decision.round))
+            return decision.allocation or {}
+        made = self.allocate(request, decision.round, "shadow" if decision.mode == "shadow" else "policy")
+        return made.allocation if made.wanted is None else made.wanted
 
     def learn(self, part: Part) -> None:
         """Let a policy that depends on the order absorb a report; raise, and change nothing, if it cannot be."""
-        x, seen = np.zeros(len(self.names)), np.full(len(self.names), np.nan)
-        won, told = np.zeros(len(self.names), dtype=np.bool_), np.zeros(len(self.names), dtype=np.bool_)
+        arms = len(self.active)
+        x, seen = np.zeros(arms), np.full(arms, np.nan)
+        won, told = np.zeros(arms, dtype=np.bool_), np.zeros(arms, dtype=np.bool_)
         for name, threshold in part.results.items():
-            place = self.position[name]
+            place = self.place.get(name)
+            if place is None:  # retired before this policy began
+                continue
             x[place], told[place], won[place] = part.amounts[name], True, threshold is not None
             if threshold is not None and threshold is not True:
                 seen[place] = threshold
@@ -197,11 +242,48 @@ class Learner:
         budget = self.policy.max_budget if request.budget is None else request.budget
         return self.policy.ask(budget, round=turn, **terms)
 
-    def allocate(self, request: DecisionRequest, turn: int) -> dict[str, float]:
-        """Split a budget, as the decision of that number."""
-        x, self.state = self.policy.decide(self.state, self._ask(request, turn))
-        self.reason = reason_of(self.policy)
-        return dict(zip(self.active_names, x.tolist(), strict=True))
+    def allocate(self, request: DecisionRequest, turn: int, mode: Mode | None = None) -> Split:
+        """Split a budget, as the decision of that number: by the policy, or by the baseline if that has its turn.
+
+        A decision that is made again says whose turn it was.
+        """
+        ask, policy, self.reason = self._ask(request, turn), self.policy, None
+        if mode is None:
+            mode = "policy" if self.baseline is None else self._whose(turn)
+        if mode == "holdout":
+            given = self._by_baseline(ask)
+            self.state = policy.skip(self.state, ask)
+            return Split(given, mode, self.spec.holdout)
+        aside = mode == "shadow" and self.ordered  # it is not its round: it must not remember that it decided
+        held = self.state.held if isinstance(policy, Guarded) else 0.0  # type: ignore[attr-defined]  # a guard's state
+        x, state = policy.decide(self.state.copy() if aside else self.state, ask)
+        if not np.isfinite(x.sum()):
+            raise ArithmeticError(f"allocator {self.name!r} has decided what is no number")
+        self.state = policy.skip(self.state, ask) if aside else state
+        self.reason = reason_of(self._believer)
+        wanted = dict(zip(self.active_names, x.tolist(), strict=True))
+        if mode == "shadow":
+            return Split(self._by_baseline(ask), mode, 1.0, wanted)
+        if isinstance(policy, Guarded) and bool(state.held > held):  # type: ignore[attr-defined]  # a guard's state
+            mode = "guard"
+        return Split(wanted, mode, 1.0 - self.spec.holdout)
+
+    def _whose(self, turn: int) -> Mode:
+        """Return whose turn it is: the policy's, or the baseline's."""
+        if self.spec.shadow:
+            return "shadow"
+        return "holdout" if draw(self.name, turn) < self.spec.holdout else "policy"
+
+    def _by_baseline(self, ask: Ask) -> dict[str, float]:
+        if self.baseline is None:
+            raise AssertionError("its turn comes only where there is one")
+        return dict(zip(self.active_names, self.baseline.split(ask).tolist(), strict=True))
+
+    def refuse_as_it_goes(self, field: str) -> None:
+        """Refuse schedules and live rounds where the baseline may have to answer, which splits a budget at once."""
+        if self.spec.shadow or self.spec.guard is not None:
+            word = "shadow" if self.spec.shadow else "guard"
+            raise RefusedError(f"with a {word} a budget must be known and is split at once", field)
 
     def open(self, request: LiveRequest, turn: int) -> Playing:
         """Begin a live round, as the decision of that number."""
@@ -291,12 +373,10 @@ class Learner:
             return []
         self.seq += 1
         table[table[:, 0] == len(self.names), 0] = schema.BUDGETS
-        if not self._all_active:
+        if self._some:
             self._share()
-        return [
-            {"allocator_id": self.id, "position": a, "kind": k, "bin": b, "number": n, "total": t, "seq": self.seq}
-            for a, k, b, n, t in table.tolist()
-        ]
+        rows_of_table: Cells = np.insert(table, [0, 5], [self.id, self.seq], axis=1).tolist()
+        return rows_of_table
 
 
 def read_evidence(connection: Connection, allocator_id: int, arms: int, max_budget: float) -> tuple[Evidence, Evidence]:

@@ -67,6 +67,11 @@ def digest_of(body: Push) -> str:
 
 def learner_body(learner: Learner, known: tuple[int, int] | None, archived: bool = False) -> dict[str, object]:
     """Return what an edge needs to decide as this learner does; `known` is the config and seq that it has."""
+    if learner.spec.holdout or learner.spec.shadow:
+        word = (
+            "a shadow: its answers are the baseline's" if learner.spec.shadow else "a holdout, which the service draws"
+        )
+        raise ConflictError(f"allocator {learner.name!r} has {word}: {IN_ORDER}")
     refuse_in_order(learner.policy, IN_ORDER)
     seen = None
     if known != (learner.config, learner.seq):

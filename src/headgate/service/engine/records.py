@@ -167,13 +167,22 @@ class LoggedDecision:
     """Of the allocator that made it, where that was written down."""
     live: bool = False
     """Whether it is a live round: its only report says what each arm got."""
+    mode: str | None = None
+    """Who made it (`headgate.service.engine.modes`), and the probability of that; None: not written down then."""
+    probability: float | None = None
+    wanted: dict[str, float] | None = None
+    """Of a shadow: what the policy would have given."""
+    compared: bool = False
+    """Whether it is counted by its mode: it might have been, or was, other than the policy's."""
 
     @classmethod
     def of_row(cls, row: schema.Fields) -> Self:
         """Read a decision from its row."""
         answer = json.loads(row["answer"])
         steps = None if answer["schedule"] is None else [(step["arm"], step["amount"]) for step in answer["schedule"]]
-        said = {name: answer.get(name) for name in ("allocator", "allocation", "version")}
+        said = {"allocation": answer["allocation"], "wanted": answer.get("policy_allocation")}
+        said |= {name: answer.get(name) for name in ("allocator", "version", "mode", "probability")}
+        said["compared"] = said["mode"] is not None and (said["mode"], said["probability"]) != ("policy", 1.0)
         own = {name: row[name] for name in _COLUMNS}
         return cls(**own, **said, steps=steps, live=answer["allocation"] == {})
 

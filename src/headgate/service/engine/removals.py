@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from headgate.service import clock
 from headgate.service.engine.changes import refuse_in_order
 from headgate.service.engine.learner import Learner
+from headgate.service.engine.modes import ModeSum, ModeSums, terms_of, values_of, worth_of
 from headgate.service.engine.records import TALLY, Heard, LoggedDecision
 from headgate.service.record_bodies import RemovalAnswer
 from headgate.service.spec import AllocatorSpec
@@ -82,7 +83,7 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
     """Remove decisions with all that belongs to them, and leave their sum; or subtract it, unless it is to be kept."""
     learner = Learner(connection, row)
     refuse_in_order(learner.policy, _WHOLE_LOG)
-    sums = _sums(connection, row, learner, rounds)
+    sums, modes = _sums(connection, row, learner, rounds, None if keep else ModeSums(connection))
     if not keep:
         for counter in (*TALLY, "late"):
             row[counter] -= sums[counter]
@@ -101,6 +102,7 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
             number=row["removals"],
             evidence=json.dumps(arms.to_dict(learner.names)),
             budgets=json.dumps(budgets.to_dict(["budgets"])),
+            modes=json.dumps(modes),
             made_at=clock.now(),
             **sums,
         )
@@ -109,8 +111,14 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
     connection.execute(update(table).where(table.c.id == row["id"]).values(removals=row["removals"] + 1))
 
 
-def _sums(connection: Connection, row: dict[str, Any], learner: Learner, rounds: Sequence[int]) -> dict[str, int]:
-    """Let a learner gather the evidence of some decisions; return what they have added to the counters."""
+def _sums(
+    connection: Connection, row: dict[str, Any], learner: Learner, rounds: Sequence[int], taken_from: ModeSums | None
+) -> tuple[dict[str, int], list[list[Any]]]:
+    """Let a learner gather the evidence of some decisions; return what they have added to counters and to modes.
+
+    What came of those that are compared is subtracted from the sums of their modes, if these are given.
+    """
+    gone: dict[tuple[int, str], ModeSum] = {}
     made, table = schema.decisions, schema.reports
     sums = dict.fromkeys(("reports", "retracted", *TALLY, "late", "after"), 0) | {"decisions": len(rounds)}
     terms = learner.spec.reward == "cascade", schema.BUDGET_UNITS / learner.spec.max_budget
@@ -136,6 +144,19 @@ def _sums(connection: Connection, row: dict[str, Any], learner: Learner, rounds:
                 learner.count_budget(*lasted)
             late = decision.expires_at is not None and part["recorded_at"] > decision.expires_at
             sums["late"] += late and not part["by_expiry"]
-        for counter, has in zip(TALLY, decision.tally(heard, *terms), strict=True):
+        tally = decision.tally(heard, *terms)
+        for counter, has in zip(TALLY, tally, strict=True):
             sums[counter] += has
-    return sums
+        if decision.compared:
+            key = decision.version or 0, decision.mode or ""
+            left = gone.setdefault(key, ModeSum(row["id"], *key))
+            left.decisions += 1
+            if tally[0] and taken_from is not None:
+                taken_from.completed(decision, heard.results, terms[0], -1)
+            elif tally[0]:
+                values = values_of(terms_of(connection, row["id"], key[0]))
+                left.add(worth_of(decision, heard.results, values, terms[0]))
+    if taken_from is not None and (changed := taken_from.rows()):
+        statements.KEEP_MODE.each(connection, changed)
+    columns = ("version", "mode", "decisions", "complete", "worth", "squares")
+    return sums, [[one.row()[name] for name in columns] for one in gone.values()]

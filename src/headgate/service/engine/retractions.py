@@ -17,6 +17,7 @@ from headgate.evidence import Evidence
 from headgate.service import clock
 from headgate.service.bodies import EvidenceBody
 from headgate.service.engine.learner import Learner
+from headgate.service.engine.modes import ModeSums
 from headgate.service.engine.records import TALLY, Heard, LoggedDecision
 from headgate.service.faults import ConflictError
 from headgate.service.record_bodies import RetractionAnswer, RetractionItem, RetractionRequest, Retractions
@@ -40,10 +41,10 @@ def retract(
             raise ConflictError(f"retraction {key!r} was made with another body")
         return RetractionAnswer.model_validate(_answer(before) | {"repeated": True})
     row, learner = dict(found), Learner(connection, found)
-    first, trials = row["reports"], 0
+    first, trials, modes = row["reports"], 0, ModeSums(connection)
     meant = {(one, part) for one, part in _chosen(connection, schema.reports, found["id"], body, ("round", "part"))}
     for page in _pages(sorted({one for one, _ in meant})):
-        trials += _take_back(connection, row, learner, page, meant, now, asker)
+        trials += _take_back(connection, row, learner, page, meant, now, asker, modes)
     imports = [one for (one,) in _chosen(connection, schema.imports, found["id"], body, ("id",))]
     pushes = [list(one) for one in _chosen(connection, schema.pushes, found["id"], body, ("edge", "number"))]
     for text in _evidence(connection, found["id"], imports, pushes):
@@ -53,6 +54,8 @@ def retract(
     learner.take_back()
     if cells := learner.settle():
         statements.ADD.each(connection, cells)
+    if sums := modes.rows():
+        statements.KEEP_MODE.each(connection, sums)
     row["seq"] = learner.seq
     statements.COUNT.each(connection, [row | {"key": row["id"]}])
     connection.execute(delete(schema.states).where(schema.states.c.allocator_id == row["id"]))  # it is learned again
@@ -141,6 +144,7 @@ def _take_back(
     meant: set[tuple[int, int]],
     now: int,
     asker: Asker,
+    modes: ModeSums,
 ) -> int:
     """Take back the reports of some rounds that are meant, by round and part; return how many results they had."""
     table, made = schema.reports, schema.decisions
@@ -160,7 +164,7 @@ def _take_back(
         for part in parts:
             said = json.loads(part["results"]), json.loads(part["amounts"] or "{}"), part["spent"]
             (heard.add if part["retracts"] is None else heard.take_back)(*said)
-        before, spent, without_spent = decision.tally(heard, *terms), heard.spent, False
+        before, spent, without_spent, told = decision.tally(heard, *terms), heard.spent, False, dict(heard.results)
         for part in parts:
             if part["retracts"] is not None or part["part"] in taken:
                 continue
@@ -184,6 +188,8 @@ def _take_back(
         after = decision.tally(heard, *terms)
         for counter, had, has in zip(TALLY, before, after, strict=True):
             row[counter] += has - had
+        if before[0] > after[0] and decision.compared:
+            modes.completed(decision, told, terms[0], -1)
         if not after[0]:
             deadline = None if decision.live else clock.after(now, learner.spec.feedback_deadline)
             waiting.append({"allocator_id": row["id"], "round": number, "expires_at": deadline})

@@ -1,4 +1,4 @@
-"""Versions of an allocator: its law, its policy, and limits, values and laws of its arms are changed while it decides.
+"""Versions of an allocator: law, policy, baseline, and limits, values and laws of arms are changed while it decides.
 
 Evidence is kept, for it says what was seen and not what was believed. Every change has the next number, the `config`
 of the allocator's row, and is written down in the audit log; a decision names the version that made it.
@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, RowMapping, select, update
+from sqlalchemy import Connection, RowMapping, delete, select, update
 
 from headgate.errors import BudgetError, InputError, UnsupportedError
 from headgate.laws import from_dict
+from headgate.policies import Guarded, Policy
 from headgate.service import clock
+from headgate.service.engine.changes import keep_state, said_of
+from headgate.service.engine.known import ask_of_anybody
+from headgate.service.engine.modes import unguarded, write_terms
 from headgate.service.engine.order import in_order
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.spec import (
@@ -25,6 +30,7 @@ from headgate.service.spec import (
     Versions,
     build_law,
     build_policy,
+    check_baseline,
     meaning,
 )
 from headgate.service.store import schema
@@ -52,8 +58,11 @@ def change(connection: Connection, actor: str, name: str, body: AllocatorChange)
         raise RefusedError(str(wrong), "law") from wrong
     if same:
         return False
-    in_use = [arm for arm, stored in zip(after, rows, strict=True) if stored.retired_at is None]
-    _check(row, old, spec, before, after, in_use, _blamed(body))
+    used = [stored.retired_at is None for stored in rows]
+    in_use, were = ([arm for arm, use in zip(arms, used, strict=True) if use] for arms in (after, before))
+    _check(old, spec, before, after, in_use, _blamed(body))
+    policy = build_policy(spec, in_use, row["seed"])
+    fold = _begin(connection, row, build_policy(old, were, row["seed"]), policy)
     table = schema.arms
     for stored, arm, was in zip(rows, after, before, strict=True):
         if arm != was:
@@ -65,11 +74,43 @@ def change(connection: Connection, actor: str, name: str, body: AllocatorChange)
         .where(schema.allocators.c.id == row["id"])
         .values(spec=spec.canonical(), seed=int(spec.policy.get("seed", row["seed"])), config=version)
     )
-    arms = [arm.model_dump() for arm in new.values()]
-    said = {"version": version, "law": spec.law, "policy": spec.policy, "arms": arms, "keep_days": spec.keep_days}
+    write_terms(connection, row["id"], version, spec, in_use, fold)
+    said = {"version": version, "arms": [arm.model_dump() for arm in new.values()]} | said_of(spec)
     decides = meaning(spec) | {"keep_days": None} != meaning(old) | {"keep_days": None} or after != before
     note(connection, actor, _CHANGE if decides else "change keep_days", name, said)
     return True
+
+
+def _begin(connection: Connection, row: RowMapping, old: Policy, new: Policy) -> tuple[int, int] | None:
+    """Let the policy of a new version begin: return after how much of the log, where it follows that from here on.
+
+    One that acts on sums begins with those, guarded or not; one that remembers more cannot change, and goes on.
+    """
+    version = row["config"] + 1
+    if _same(old, new):
+        keep_state(connection, row["id"], version)
+        return None
+    for one in (unguarded(old), unguarded(new)):
+        if in_order(one):
+            raise ConflictError(
+                f"policy {one.name!r} remembers more than sums of evidence, in their order: an allocator cannot change "
+                "to it or from it"
+            )
+    table = schema.states
+    connection.execute(delete(table).where(table.c.allocator_id == row["id"]))
+    return (row["decisions"], row["reports"]) if in_order(new) else None
+
+
+def _same(old: Policy, new: Policy) -> bool:
+    """Whether two policies are the same to the last option."""
+
+    def options(policy: Policy) -> Any:
+        inner = unguarded(policy)
+        guard = (policy.share, policy.delta, policy.baseline_of(policy.ask(policy.max_budget)).tolist(),
+                 policy.baseline == "even") if isinstance(policy, Guarded) else None  # fmt: skip
+        return inner.name, inner.plain_options(), guard
+
+    return bool(options(old) == options(new))
 
 
 def versions(connection: Connection, name: str) -> Versions:
@@ -87,8 +128,16 @@ def versions(connection: Connection, name: str) -> Versions:
 
 def changed_since(connection: Connection, name: str, version: int | None) -> bool:
     """Whether law, policy or arms were changed after that version; None is one from before they were written down."""
-    later = (one for one in versions(connection, name).versions if one.action == _CHANGE)
-    return any(one.version > (version or 0) for one in later)
+    before: Version | None = None
+    for one in versions(connection, name).versions:
+        if one.law is None:  # an arm came or went
+            continue
+        if one.action == _CHANGE and one.version > (version or 0):
+            other = before is None or (one.law, one.policy) != (before.law, before.policy)
+            if other or one.arms or one.guard != (before and before.guard):
+                return True
+        before = one
+    return False
 
 
 def _new_arms(body: AllocatorChange, in_use: set[str]) -> dict[str, ArmSpec]:
@@ -103,17 +152,15 @@ def _new_arms(body: AllocatorChange, in_use: set[str]) -> dict[str, ArmSpec]:
 
 def _changed(old: AllocatorSpec, body: AllocatorChange, new: dict[str, ArmSpec]) -> AllocatorSpec:
     """Return the spec as it is to be; arms that came later are not in it."""
-    said = {name: value for name in ("law", "policy", "keep_days") if (value := getattr(body, name)) is not None}
     arms = [new.get(arm.name, arm).model_dump() for arm in old.arm_specs()]
-    return AllocatorSpec.model_validate(old.model_dump() | said | {"arms": arms})
+    return AllocatorSpec.model_validate(old.model_dump() | body.said() | {"arms": arms})
 
 
 def _blamed(body: AllocatorChange) -> str:
-    return "policy" if body.policy is not None else "law" if body.law is not None else "arms"
+    return next((name for name in ("policy", "law") if getattr(body, name) is not None), "arms")
 
 
 def _check(
-    row: RowMapping,
     old: AllocatorSpec,
     spec: AllocatorSpec,
     before: list[ArmSpec],
@@ -126,20 +173,12 @@ def _check(
         if spec.law != old.law and from_dict(spec.law).arm_axis() != ():
             raise RefusedError("law must have one shape for all arms: give arms laws of their own", "law")
         whole = build_law(spec, after).whole_arms(len(after))
-        policy = build_policy(spec, in_use, row["seed"])
-        policy.allocate(spec.max_budget)  # an allocator that cannot decide is none
+        policy = build_policy(spec.model_copy(update={"guard": None}), in_use, 0)
+        policy.decide(policy.start(), ask_of_anybody(policy, spec.max_budget))  # one that cannot decide is none
     except BudgetError as wrong:
         raise RefusedError(str(wrong), "arms") from wrong
     except (InputError, UnsupportedError) as wrong:
         raise RefusedError(str(wrong), field) from wrong
     if np.any(whole != build_law(old, before).whole_arms(len(before))):
         raise RefusedError("arms that count in whole units must go on doing so, and others must not begin", "law")
-    for one in (
-        build_policy(old, [arm for arm in before if arm.name in {a.name for a in in_use}], row["seed"]),
-        policy,
-    ):
-        if in_order(one):
-            raise ConflictError(
-                f"policy {one.name!r} remembers more than sums of evidence, in their order: an allocator cannot change "
-                "to it or from it"
-            )
+    check_baseline(spec, in_use if spec.baseline != old.baseline else after)

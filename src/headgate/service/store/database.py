@@ -123,10 +123,12 @@ class Statement:
     """
 
     def __init__(self, make: Callable[[bool], ClauseElement]) -> None:
-        dialects: Any = sqlite.dialect(paramstyle="named"), psycopg.dialect()  # type: ignore[no-untyped-call]  # it has no types
-        self._texts = {
-            dialect.name: str(make(dialect.name == "sqlite").compile(dialect=dialect)) for dialect in dialects
-        }
+        named: Any = sqlite.dialect(paramstyle="named"), psycopg.dialect()  # type: ignore[no-untyped-call]  # it has no types
+        placed: Any = sqlite.dialect(paramstyle="qmark"), psycopg.dialect(paramstyle="format")  # type: ignore[no-untyped-call]  # nor this
+        self._texts, self._placed = (
+            {dialect.name: str(make(dialect.name == "sqlite").compile(dialect=dialect)) for dialect in dialects}
+            for dialects in (named, placed)
+        )
 
     def rows(self, connection: Connection, **values: Any) -> list[dict[str, Any]]:
         """Run a query, and return its rows by column."""
@@ -141,9 +143,12 @@ class Statement:
             cursor.execute(self._texts[connection.dialect.name], values)
             return [item[0] for item in cursor.description], cursor.fetchall()
 
-    def each(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Run it once for each row of values; what a row holds besides is left out."""
-        text = self._texts[connection.dialect.name]
+    def each(self, connection: Connection, rows: Sequence[Mapping[str, Any]] | Sequence[list[Any]]) -> None:
+        """Run it once for each row of values; what a row holds besides is left out.
+
+        A row may also be a list, in the order of the table's columns: of very many, names would cost more than they do.
+        """
+        text = (self._placed if type(rows[0]) is list else self._texts)[connection.dialect.name]
         with closing(connection.connection.cursor()) as cursor:
             if len(rows) == 1:
                 cursor.execute(text, rows[0])

@@ -182,6 +182,7 @@ sums = sa.Table(
     *(_count(name) for name in ("given_units", "late")),
     sa.Column("evidence", sa.Text, nullable=False),
     sa.Column("budgets", sa.Text, nullable=False),
+    sa.Column("modes", sa.Text, nullable=False),  # of versions that are compared: their part of `modes`
     sa.Column("after", sa.BigInteger, nullable=False),  # how many decisions there were at the last report of these
     sa.Column("made_at", sa.BigInteger, nullable=False),
     sa.PrimaryKeyConstraint("allocator_id", "number"),
@@ -263,6 +264,30 @@ states = sa.Table(
     sa.Column("decisions", sa.BigInteger, nullable=False),
     sa.Column("reports", sa.BigInteger, nullable=False),
     sa.Column("data", sa.Text, nullable=False),
+)
+
+#: Of versions with a baseline: what decisions were made and compared by, `headgate.service.engine.versions`.
+baselines = sa.Table(
+    "baselines",
+    metadata,
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("data", sa.Text, nullable=False),
+    sa.PrimaryKeyConstraint("allocator_id", "version"),
+)
+
+#: What came of decisions by version and mode; `worth` and `squares` are exact fractions, such as 5/2.
+modes = sa.Table(
+    "modes",
+    metadata,
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("mode", sa.String(10), nullable=False),
+    _count("decisions"),
+    _count("complete"),
+    sa.Column("worth", sa.Text, nullable=False),
+    sa.Column("squares", sa.Text, nullable=False),
+    sa.PrimaryKeyConstraint("allocator_id", "version", "mode"),
 )
 
 #: What was believed at some time, for the dashboard.

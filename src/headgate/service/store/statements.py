@@ -77,6 +77,19 @@ def _keep_state(lite: bool) -> sa.Insert:
     )
 
 
+def _keep_mode(lite: bool) -> sa.Insert:
+    table, insert = schema.modes, (sqlite.insert if lite else postgresql.insert)(schema.modes)
+    names = ("decisions", "complete", "worth", "squares")
+    return insert.values(_binds(table)).on_conflict_do_update(
+        index_elements=list(table.primary_key), set_={name: insert.excluded[name] for name in names}
+    )
+
+
+def _mode(_lite: bool) -> sa.Select[Any]:
+    table = schema.modes
+    return sa.select(table).where(_is(table.c.allocator_id), _is(table.c.version), _is(table.c.mode))
+
+
 def _of_round(table: sa.Table) -> sa.Select[Any]:
     return sa.select(table).where(_is(table.c.allocator_id), _is(table.c.round))
 
@@ -128,6 +141,9 @@ MOVED = Statement(
         .values({name: sa.bindparam(name, type_=schema.live.c[name].type) for name in ("steps", "done")})
     )
 )
+#: The sums of a version's decisions of one mode, and what is written instead.
+MODE = Statement(_mode)
+KEEP_MODE = Statement(_keep_mode)
 #: The state of a policy, instead of the one before.
 KEEP_STATE = Statement(_keep_state)
 COUNT = Statement(
@@ -138,4 +154,4 @@ COUNT = Statement(
     )
 )
 #: How a batch writes: rows before those that refer to them, and what waits before it waits no more.
-IN_THIS_ORDER = (ADD, DECIDED, REASON, OPENED, WAIT, REPORTED, STEPPED, MOVED, DONE, KEEP_STATE, COUNT)
+IN_THIS_ORDER = (ADD, DECIDED, REASON, OPENED, WAIT, REPORTED, STEPPED, MOVED, DONE, KEEP_STATE, KEEP_MODE, COUNT)

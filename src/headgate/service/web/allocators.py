@@ -12,6 +12,7 @@ from headgate.service import views
 from headgate.service.bodies import (
     Allocator,
     Allocators,
+    Comparison,
     DecisionLog,
     Estimates,
     EvidenceBody,
@@ -19,6 +20,7 @@ from headgate.service.bodies import (
     ImportAnswer,
     NewAllocator,
 )
+from headgate.service.comparison import LEVEL, compare
 from headgate.service.engine import changes, versions
 from headgate.service.faults import RefusedError
 from headgate.service.service import Actor, Asks, Here, Service
@@ -74,7 +76,7 @@ async def list_versions(name: Name, service: Here) -> Versions:
 
 @router.post("/{name}/versions", responses=NOT_FOUND | CONFLICT)
 async def change_allocator(name: Name, body: AllocatorChange, service: Here, actor: Actor) -> Allocator:
-    """Change law, policy, or limits, values and laws of arms, from the next decision on. Evidence is kept.
+    """Change law, policy, baseline, or limits, values and laws of arms, from the next decision on. Evidence is kept.
 
     The same again changes nothing.
     """
@@ -115,6 +117,16 @@ async def get_estimates(
 ) -> Response:
     """Return what is known of every arm, with intervals, and the best allocation by it."""
     return await shown(service, views.estimates, name, budget, level)
+
+
+@router.get("/{name}/comparison", responses=NOT_FOUND)
+async def get_comparison(
+    name: Name,
+    service: Here,
+    level: Annotated[float, Query(gt=0.0, lt=1.0, description="The intervals' coverage.")] = LEVEL,
+) -> Comparison:
+    """Return whether it is better than its baseline: the difference of value per decision, with intervals."""
+    return await service.look(compare, name, level)
 
 
 @router.get("/{name}/history", response_model=History, responses=NOT_FOUND)

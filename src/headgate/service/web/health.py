@@ -14,9 +14,11 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from sqlalchemy import Connection
 
 from headgate.service import upkeep, views
-from headgate.service.bodies import Allocator, Counts, Health
+from headgate.service.bodies import Allocator, Comparison, Counts, Health
+from headgate.service.comparison import LEVEL, comparisons
 from headgate.service.faults import UnavailableError
 from headgate.service.service import Asks, Here
 from headgate.service.web.errors import RESPONSES
@@ -54,7 +56,12 @@ async def ready(service: Here) -> Health:
 async def metrics(service: Here, asker: Asks) -> Response:
     """Return the metrics; for a key that is bound to some allocators, how these stand and no more."""
     workers, standing = CollectorRegistry(), CollectorRegistry()
-    standing.register(_Standing(await service.look(views.allocators, asker)))
+
+    def look(connection: Connection) -> tuple[list[Allocator], list[Comparison]]:
+        found = [one for one in comparisons(connection) if asker.sees(one.allocator)]
+        return views.allocators(connection, asker), found
+
+    standing.register(_Standing(*await service.look(look)))
     if asker.bound is None and "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # workers, each of which writes its own file
         multiprocess.MultiProcessCollector(workers)  # type: ignore[no-untyped-call]  # it has no types
     elif asker.bound is None:  # requests are counted for all together
@@ -65,8 +72,8 @@ async def metrics(service: Here, asker: Asks) -> Response:
 class _Standing(Collector):
     """How allocators stand: not a `Gauge`, which several workers would each keep in a file."""
 
-    def __init__(self, allocators: list[Allocator]) -> None:
-        self._allocators = allocators
+    def __init__(self, allocators: list[Allocator], comparisons: list[Comparison]) -> None:
+        self._allocators, self._comparisons = allocators, comparisons
 
     def collect(self) -> Iterable[Metric]:
         for name in Counts.model_fields:
@@ -74,4 +81,22 @@ class _Standing(Collector):
             family: Any = GaugeMetricFamily(*about, labels=["allocator"])
             for allocator in self._allocators:
                 family.add_metric([allocator.name], getattr(allocator.counts, name))
+            yield family
+        yield from self._compared()
+
+    def _compared(self) -> Iterable[Metric]:
+        """How they do beside their baselines, where that is known."""
+        about = "headgate_allocator_mode_decisions", "Decisions by mode, where some might be the baseline's."
+        family: Any = GaugeMetricFamily(*about, labels=["allocator", "mode"])
+        for one in self._comparisons:
+            for mode, decisions in one.modes.items():
+                family.add_metric([one.allocator, mode], decisions)
+        yield family
+        known = [(one.allocator, one.difference, *one.always_interval) for one in self._comparisons
+                 if one.difference is not None and one.always_interval is not None]  # fmt: skip
+        words = f"Value per decision beyond the baseline's; low and high: {LEVEL:.0%} at all times together."
+        for place, name in enumerate(("difference", "difference_low", "difference_high"), 1):
+            family = GaugeMetricFamily(f"headgate_allocator_{name}", words, labels=["allocator"])
+            for numbers in known:
+                family.add_metric([numbers[0]], numbers[place])
             yield family

@@ -20,19 +20,38 @@ function address() {
   return `/allocators/${encodeURIComponent(name)}/data?${new URLSearchParams({ find: find(), have })}`;
 }
 
-function figures({ counts, now, units }) {
+function figures({ counts, now, units, comparison }) {
   const unit = units ? ` ${units}` : "";
   put("f-reward", figure(now.reward));
-  put("f-reward-note", now.rounds ? `in the latest ${count(now.rounds)} rounds` : "no round is complete");
+  put("f-reward-note", now.rounds ? `in the latest ${count(now.rounds)} rounds${comparison.holdout > 0 ? ", the baseline's too" : ""}` : "no round is complete");
   put("f-value", figure(now.value));
-  put("f-value-note", now.value_interval ? `${percent(data.level, 0)} interval ${interval(...now.value_interval)}` : " ");
-  put("f-share", percent(now.value && now.reward !== null ? now.reward / now.value : null));
-  put("f-share-note", now.value ? `mean budget ${figure(now.budget)}${unit}` : " ");
+  put("f-value-note", now.value_interval ? `${percent(data.level, 0)} interval ${interval(...now.value_interval)}, mean budget ${figure(now.budget)}${unit}` : " ");
   put("f-decisions", count(counts.decisions));
   put("f-decisions-note", `${count(counts.complete)} complete`);
   put("f-used", percent(counts.budget > 0 ? counts.given / counts.budget : null));
   put("f-used-note", counts.budget > 0 ? `${figure(counts.given)} of ${figure(counts.budget)}${unit}` : " ");
   for (const word of ["complete", "pending", "expired", "late", "duplicates", "contradictions"]) put(`n-${word}`, count(counts[word]));
+}
+
+/** What the policy adds to the baseline, before all else; a sentence where that is not known. */
+function compared({ comparison: found }) {
+  const known = found.difference !== null;
+  const signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${figure(Math.abs(value))}`;
+  const sides = [found.policy_side, found.baseline_side];
+  const panel = byId("comparison");
+  panel.classList.toggle("known", known);
+  panel.classList.toggle("better", known && found.always_interval[0] > 0);
+  panel.classList.toggle("worse", known && found.always_interval[1] < 0);
+  put("b-difference", known ? `${signed(found.difference)} a decision` : "Not known");
+  put("b-interval", known
+    ? `${percent(found.level, 0)} interval ${signed(found.always_interval[0])} to ${signed(found.always_interval[1])}${found.relative === null ? "" : ` · ${signed(100 * found.relative)}% of the baseline's ${figure(found.baseline_side.value_per_decision)}`}`
+    : "");
+  const chance = known && found.always_interval[0] <= 0 && found.always_interval[1] >= 0 ? "Chance may explain this" : "Chance does not explain this";
+  put("b-words", known
+    ? `${chance}. Value per decision (successes times their value) of ${count(sides[0].complete)} decisions of the policy and ${count(sides[1].complete)} of the baseline, drawn at random (holdout ${percent(found.holdout, 0)} now). The interval holds at all times together: look as often as you like.`
+    : found.words);
+  byId("b-caution").hidden = found.caution === null;
+  put("b-caution", found.caution ?? "");
 }
 
 function heading(state) {
@@ -111,6 +130,7 @@ function show(state) {
   data = state;
   if (state.history) [past, pastOf] = [state.history, state.find];
   heading(state);
+  compared(state);
   figures(state);
   beginning(state);
   searching(state);

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0006"
-down_revision = "0004"
+down_revision = "0005"
 
 
 def upgrade() -> None:
@@ -50,6 +50,7 @@ def upgrade() -> None:
         *(sa.Column(name, sa.BigInteger(), nullable=False) for name in counts),
         sa.Column("evidence", sa.Text(), nullable=False),
         sa.Column("budgets", sa.Text(), nullable=False),
+        sa.Column("modes", sa.Text(), nullable=False),
         sa.Column("after", sa.BigInteger(), nullable=False),
         sa.Column("made_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["allocator_id"], ["allocators.id"], name="fk_sums_allocator_id"),
