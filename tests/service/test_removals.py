@@ -24,6 +24,7 @@ from headgate.service.engine.queue import Ledger
 from headgate.service.engine.records import Change, Decide, Report, StepTaken
 from headgate.service.faults import ConflictError, NotFoundError
 from headgate.service.store import Database, open_database, schema
+from headgate.service.store.keys import ANYBODY
 from headgate.service.store.rows import row_of
 from headgate.service.verify import verify
 from headgate.service.why import why
@@ -219,6 +220,37 @@ def test_a_subject_is_forgotten(database: Database, evidence: Any) -> None:
     ), "it is nowhere but with the twin"
     assert verify(database) == []
     asking.play(ledger, 2)
+    assert verify(database) == []
+
+
+@pytest.mark.parametrize("evidence", ["keep", "subtract", None])
+def test_what_is_compared_follows(database: Database, evidence: Any) -> None:
+    """Sums by mode, of decisions that are taken back, that go after their time, or with their subject."""
+    ledger = Ledger(database)
+    asking.create(ledger, baseline="even", holdout=0.4, keep_days=1.0)
+    for i in range(12):
+        made = asking.decide(ledger, f"d{i}", subject="ann" if i % 2 else "bob")["allocation"]
+        said = asking.tell(f"d{i}", results(made, {"q1", "q2"})).outcome
+        ledger.answer([Report(f"d{i}", said, asker=BAD if i % 3 == 0 else ANYBODY)])
+
+    def modes() -> dict[str, tuple[int, int]]:
+        table = schema.modes
+        rows = database.look(lambda c: c.execute(select(table.c.mode, table.c.decisions, table.c.complete)).all())
+        return {mode: (decisions, complete) for mode, decisions, complete in rows}
+
+    assert _retract(ledger).reports == 4
+    before = modes()
+    assert sum(complete for _, complete in before.values()) == 8
+    assert verify(database) == []
+    if evidence is None:
+        _older(database, 3.0)
+        assert _fold(ledger) == 12, "and those that were taken back: their deadline is as long ago"
+    else:
+        ledger.answer([Change(lambda c: removals.forget(c, "a test", "quiz", "ann", evidence))])
+    assert (modes() == before) == (evidence != "subtract")
+    assert sum(made for made, _ in modes().values()) == 12
+    assert verify(database) == []
+    asking.play(ledger, 3)
     assert verify(database) == []
 
 
