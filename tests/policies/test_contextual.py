@@ -96,7 +96,7 @@ def test_a_first_round_finds_the_mode_of_the_exact_posterior() -> None:
     mean, unit = z.mean(axis=0), np.maximum(z.std(axis=0), np.ptp(z, axis=0) / 6.0)
     columns = np.column_stack([np.ones(40), (z - mean) / unit])
     prior = np.array([np.log(BUDGET / 40.0) + np.log(np.log(2.0)), 0.0, 0.0, 0.0, 0.0, 0.0])
-    variance = np.array([1.0, 0.03, 0.03, 3.0, 0.1, 0.1])
+    variance = np.array([1.0, 0.002, 0.002, 3.0, 0.03, 0.03])
 
     def loss(theta: Floats) -> float:
         log_median, logit = columns @ theta[:3], columns @ theta[3:]

@@ -54,8 +54,8 @@ def misfits(
     played, failed = evidence.counts("played"), evidence.counts("failed")
     tried, won = (np.add.reduceat(v, STARTS, axis=-1) for v in (played, played - failed))
     with np.errstate(all="ignore"):
-        by_threshold = _tail(found.seen, found.expected, np.inf)
-        by_allocation = _tail(won, found.hoped, tried)
+        by_threshold = tail(found.seen, found.expected, np.inf)
+        by_allocation = tail(won, found.hoped, tried)
     cut = level / (2.0 * by_threshold.size)
     edges = np.append(evidence.edges[STARTS], evidence.max_budget)
     kinds: tuple[tuple[Literal["threshold", "allocation"], Floats, Floats, Floats], ...] = (
@@ -63,16 +63,18 @@ def misfits(
         ("allocation", by_allocation, won, found.hoped),
     )
     result = []
-    for by, tail, seen, expected in kinds:
-        for index in zip(*np.nonzero(tail < cut), strict=True):
+    for by, chance, seen, expected in kinds:
+        for index in zip(*np.nonzero(chance < cut), strict=True):
             *row, arm, region = (int(i) for i in index)
             low, high = float(edges[region]), float(edges[region + 1])
             where = (*row, arm) if row else arm
-            result.append(Misfit(where, by, low, high, float(seen[index]), float(expected[index]), float(tail[index])))
+            result.append(
+                Misfit(where, by, low, high, float(seen[index]), float(expected[index]), float(chance[index]))
+            )
     return tuple(sorted(result, key=lambda misfit: misfit.chance))
 
 
-def _tail(seen: Floats, expected: Floats, tried: Floats | float) -> Floats:
+def tail(seen: Floats, expected: Floats, tried: Floats | float) -> Floats:
     """Twice the smaller tail of a binomial number of `tried` rounds; of a Poisson number if they are infinite."""
     many, few = np.ceil(seen - 1e-9), np.floor(seen + 1e-9)
     if np.ndim(tried) == 0:

@@ -10,6 +10,7 @@ from scipy import special
 
 from headgate import checks
 from headgate.errors import ParameterError
+from headgate.estimators.belief import Misfit
 from headgate.estimators.estimate import Estimate
 from headgate.estimators.success import Success
 from headgate.laws import Floats
@@ -28,6 +29,12 @@ class ContextualEstimate(Estimate):
     law_rows: tuple[Floats, Floats, Floats] = field(default_factory=lambda: (np.zeros(0),) * 3)
     """Columns of each arm's law, maps and table, as `headgate.kernels.regression` wants them."""
     level: float = 0.9
+    doubts: tuple[Misfit, ...] = ()
+
+    @property
+    def misfits(self) -> tuple[Misfit, ...]:
+        """Of each arm that contradicts its law the region of amounts that does so most."""
+        return self.doubts
 
     def success(self, x: ArrayLike) -> Success:
         """Return the chance that each arm succeeds with x, one number or (..., K), with its interval (delta method)."""
@@ -51,7 +58,7 @@ class ContextualEstimate(Estimate):
 
 def contextual_estimate(
     row: Floats, maps: Floats, table: Floats, rate: Floats, shape: Floats | None, phi: Floats, covariance: Floats,
-    level: float, law: dict[str, Floats],
+    level: float, law: dict[str, Floats], doubts: tuple[Misfit, ...],
 ) -> ContextualEstimate:  # fmt: skip
     """Return the estimate of arms with predictors `phi` (..., K, 3) and their covariance."""
     if not 0.0 < level < 1.0:
@@ -68,6 +75,7 @@ def contextual_estimate(
         identified=np.all(spread < _KNOWN, axis=-1),
         product_identified=np.sqrt(_quadratic(product, covariance)) < _KNOWN,
         shape=shape, law=law, predictors=phi, covariance=covariance, law_rows=(row, maps, table), level=level,
+        doubts=doubts,
     )  # fmt: skip
 
 

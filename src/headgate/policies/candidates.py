@@ -66,6 +66,19 @@ class Candidates:
         """Return the rates at these log medians, (..., K), where there is one law whose shape is known."""
         return np.asarray(np.exp(self.columns[0, :, MEDIAN] - log_median))
 
+    def chances(self, law: int, x: Floats, predictors: Floats) -> Floats:
+        """Return p G(x) of curves under one law at predictors (..., K, C): log median, logit p, spread; (..., K, n)."""
+        from headgate.kernels.regression import NUMBERS, REACHED, VALUE, row_likelihood  # noqa: PLC0415  # as needed
+
+        theta = np.zeros((*predictors.shape[:-1], 1, 3))
+        theta[..., 0, : predictors.shape[-1]] = predictors
+        columns = self.columns[law, :, None]
+        with np.errstate(all="ignore"):  # no amount has no chance, and no slope
+            found = row_likelihood(
+                columns, self.maps, self.table, np.int64(REACHED), np.maximum(x, 1e-300), theta, np.empty(NUMBERS)
+            )
+        return np.where(x > 0.0, np.exp(found[..., VALUE]), 0.0)
+
     def at(self, law: NDArray[np.int64], log_median: Floats, s: Floats) -> tuple[Standard, Floats]:
         """Return form and rate of curves with this log median and spread s, each (..., K); a known shape fixes s."""
         row = self.columns[law, np.arange(self.base.shape[1])]

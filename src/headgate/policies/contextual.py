@@ -24,12 +24,15 @@ from headgate.laws.learned import open_form
 from headgate.names import IntOrNames
 from headgate.oracle import Limits
 from headgate.oracle.cascade import check_one_convex_stretch
+from headgate.oracle.curves import maximise_points
+from headgate.oracle.terms import Terms as OracleTerms
 from headgate.policies.ask import Ask, Terms
 from headgate.policies.candidates import Candidates, candidates
 from headgate.policies.contextual_features import checked_rows
-from headgate.policies.contextual_regression import Regression, calmness
+from headgate.policies.contextual_regression import Regression, calmed
 from headgate.policies.contextual_state import ContextualState
 from headgate.policies.model import Curves, ModelPolicy
+from headgate.policies.net import due
 
 _UNCALMED = 0.1  # the share of rounds whose draw is not calmed
 _OFTEN, _SELDOM = 64, 16  # variances are found again in each of the first rounds, later in one of so many
@@ -46,7 +49,9 @@ class Contextual(ModelPolicy):
     coefficients, and gives the allocation that is best for the draw.
 
     Features are standardised by what has been seen, so that their units do not matter. Slopes have a normal prior
-    whose variance is learned: features that say nothing are found to.
+    whose variance is learned: features that say nothing are found to. With `arms` what is believed is checked against
+    all that was seen: an arm that contradicts its law is served by what was counted (`contextual_net.py`). Without, and
+    for whole units, a law is taken at its word; law="auto" weighs several.
 
     Parameters
     ----------
@@ -58,9 +63,9 @@ class Contextual(ModelPolicy):
         intercepts of its own beside the shared coefficients, shrunk to these by a prior learned from all arms.
     slopes : bool, default False
         With `arms`: each arm has slopes of its own too.
-    calm : float > 0, default 0.2 with arms, 1 without
-        An arm's predictors are drawn with noise multiplied by (1 + n / calm)^(-1/2), but for one round in ten; n is the
-        inverse of the variance of what is known best of it, about as many successes. Infinity never calms.
+    calm : float > 0, default 0.3
+        Of an arm's predictors the noise is multiplied by (1 + 1 / (calm v))^(-1/2) along each axis of their posterior,
+        v its variance along it, but for one round in ten. Infinity never calms.
     """
 
     name = "contextual"
@@ -70,7 +75,7 @@ class Contextual(ModelPolicy):
     max_budget: float = field(default=np.nan, kw_only=False)  # no default, but one with a default comes before it
     features: int | Features = 0
     slopes: bool = False
-    calm: float | None = None
+    calm: float = 0.3
 
     def __post_init__(self) -> None:
         """Check."""
@@ -92,8 +97,7 @@ class Contextual(ModelPolicy):
                     raise ShapeError(f"without arms {name} must be one number, got {getattr(self, name)!r}")
             vars(self).update(arms=1)  # evidence, limits and whole units are those of one arm that stands for all
         super().__post_init__()
-        usual = 1.0 if given is None else 0.2  # an arm that comes once is never learned by itself: draws tell it apart
-        calm = float(checks.numbers("calm", usual if self.calm is None else self.calm, open_least=True, infinite=True))
+        calm = float(checks.numbers("calm", self.calm, open_least=True, infinite=True))
         vars(self).update(calm=calm, slopes=bool(slopes), whole=self.whole, _candidates=self._candidates)
         vars(self).update(arms=None if given is None else self.arms)
         if self.reward == "cascade":
@@ -123,6 +127,11 @@ class Contextual(ModelPolicy):
     @cached_property
     def _regression(self) -> Regression:
         return Regression(self._candidates, self._size, self.width, self.arms or 0, self.slopes, self.max_budget)
+
+    @cached_property
+    def _netted(self) -> bool:
+        """Whether the law is checked: arms have evidence of their own, and do not count in whole units."""
+        return self.arms is not None and not self._any_whole
 
     def start(self, evidence: Evidence | None = None) -> ContextualState:
         """Return the state before the first round; evidence without features teaches a regression nothing."""
@@ -180,7 +189,7 @@ class Contextual(ModelPolicy):
 
     def curves(self, state: ContextualState) -> Curves:
         """Return the curves of a draw at the mean of the features seen."""
-        return self._drawn(state, self._at_mean(state))
+        return self.curves_at(*self._drawn(state, self._at_mean(state)))
 
     def _at_mean(self, state: ContextualState) -> Floats:
         """The mean of the features seen, as those of every arm: (batch, K, d)."""
@@ -189,29 +198,52 @@ class Contextual(ModelPolicy):
 
     def curves_for(self, state: ContextualState, ask: Ask) -> Curves:
         """Return the curves of a draw at the features of a round."""
-        if ask.features is None:
-            return self.curves(state)
-        return self._drawn(state, ask.features)
+        return self.curves_at(*self._drawn(state, self._asked(state, ask)))
 
-    def _drawn(self, state: ContextualState, z: Floats) -> Curves:
-        """Draw a law and its coefficients for each learner; learn the prior's variances, where that is due."""
-        due = state.round < _OFTEN or state.round % _SELDOM == 0
+    def _asked(self, state: ContextualState, ask: Ask) -> Floats:
+        return self._at_mean(state) if ask.features is None else ask.features
+
+    def split(self, state: ContextualState, ask: Ask) -> Floats:
+        """Return the best allocation for a draw; curves of arms whose law is doubted are corrected."""
+        drawn = self._drawn(state, self._asked(state, ask))
+        if not state.doubted.any():
+            return self._best(self.curves_at(*drawn), ask)
+        x, y = self._regression.corrected(state, *drawn)
+        if ask.value is not None and self.reward == "sum":
+            y = y * ask.value[..., None]
+        terms = OracleTerms(ask.limits, self.reward, self.tolerance, self.max_nodes)
+        points = np.ascontiguousarray(np.broadcast_to(x, y.shape[-2:]))
+        return np.asarray(maximise_points(points, y, terms).x)
+
+    def points(self, state: ContextualState, ask: Ask) -> tuple[Floats, Floats]:
+        """Return the curves of a draw by points; those of arms whose law is doubted are corrected."""
+        drawn = self._drawn(state, self._asked(state, ask))
+        if not state.doubted.any():
+            return self._points_of(self.curves_at(*drawn), ask)
+        x, y = self._regression.corrected(state, *drawn)
+        return np.broadcast_to(x, y.shape), y
+
+    def _drawn(self, state: ContextualState, z: Floats) -> tuple[Floats, NDArray[np.int64]]:
+        """Draw predictors (batch, K, 3) and laws; learn the prior's variances and doubt laws, where that is due."""
+        learn = state.round < _OFTEN or state.round % _SELDOM == 0
         noise = self.normals(state, state.vector.shape[-1] + int(np.prod(state.own_vector.shape[-2:])))
         chance = self.uniforms(state, 2)
         phi, laws = np.zeros((*z.shape[:-1], 3)), np.zeros(z.shape[:-1], dtype=np.int64)
         arm = np.arange(z.shape[-2])
         for index in np.ndindex(self.batch):
-            if due:
+            if learn:
                 self._regression.learn_variances(state, index, z[index])
+            if self._netted and due(state.round):
+                state.doubted[index] = self._regression.counted(state, index).doubted
             shares = np.cumsum(self.chances(state)[index])
             law = min(int(np.searchsorted(shares, chance[(*index, 0)])), len(shares) - 1)
             view = self._regression.view(state, index, law, z[index], more=True)
             middle = view.posterior.mean.predictors(view.columns, arm)
             away = view.posterior.draw(noise[index]).predictors(view.columns, arm) - middle
-            if chance[(*index, 1)] >= _UNCALMED and self.calm is not None and self.calm < np.inf:
-                away = away * calmness(view.posterior.covariances(view.columns, arm), self.calm)[:, None]
+            if chance[(*index, 1)] >= _UNCALMED and self.calm < np.inf:
+                away = calmed(away, view.posterior.covariances(view.columns, arm), self.calm)
             phi[index][:, : self._size], laws[index] = middle + away, law
-        return self.curves_at(phi, laws)
+        return phi, laws
 
     def curves_at(self, phi: Floats, laws: NDArray[np.int64]) -> Curves:
         """Return the curves at predictors (..., n, 3) under laws (..., n)."""
@@ -286,7 +318,8 @@ class Contextual(ModelPolicy):
         found = self._candidates if self.arms else self._candidates.repeated(z.shape[-2])
         row = found.columns[laws, np.arange(z.shape[-2])]
         rate, shape = self.curves_at(phi, laws).rate, self._shapes(found, laws, phi[..., 2])
-        told = contextual_estimate(row, found.maps, found.table, rate, shape, phi, cov, level, shown)
+        doubts = self._regression.doubts(state) if self._netted else ()
+        told = contextual_estimate(row, found.maps, found.table, rate, shape, phi, cov, level, shown, doubts)
         return told if self.names is None else replace(told, names=self.names)
 
     def _shapes(self, found: Candidates, laws: NDArray[np.int64], spread: Floats) -> Floats | None:

@@ -11,29 +11,49 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headgate.estimators.belief import Misfit
 from headgate.estimators.coefficients import Posterior
 from headgate.estimators.regression import Rows, absorbed
 from headgate.evidence.moments import joined, moments_of, unit_matrix, units_of
 from headgate.feedback import Feedback
+from headgate.kernels.columns import WHOLE
 from headgate.laws import Floats
 from headgate.policies.candidates import Candidates
+from headgate.policies.contextual_net import Counted, corrected, counted, ends_of, over_features
 from headgate.policies.contextual_state import OWN, OWN_SLOPES, SLOPES, ContextualState
 
 # Before anything is seen: variances of log median, logit activation and spread, of the shared intercepts and of an
 # arm's own, and of slopes per unit of a feature.
 _INTERCEPT = np.array([1.0, 3.0, 0.5])
-_SLOPE = np.array([0.03, 0.1, 0.03])
+_SLOPE = np.array([0.002, 0.03, 0.005])
 _MEANS = np.array([np.log(np.log(2.0)), 0.0, np.log(1.2)])  # the first beside log(max_budget / arms)
+_FEWEST, _WHOLE = 2.0, 0.25  # mean of whole units that is expected at least, and variance of their log median
 _MOST = np.array([4.0, 9.0, 0.5])  # of a variance that is learned
-_WORTH = np.array([4.0, 3.0, 4.0])  # how many coefficients the variance of each group is worth before any is seen
+_WORTH = np.array([1.0, 3.0, 4.0])  # how many coefficients the variance of each group is worth before any is seen
 _FORGIVEN = 12.0  # how far a law's log evidence may fall behind: first rounds, linearised far away, are not for ever
 
 
-def calmness(covariance: Floats, calm: float) -> Floats:
-    """Return what noise of each row is multiplied by, (n,), given the covariance (n, C, C) of its predictors."""
-    a, b, c = covariance[:, 0, 0], covariance[:, 0, 1], covariance[:, 1, 1]
-    least = np.maximum(0.5 * (a + c) - np.hypot(0.5 * (a - c), b), 1e-12)  # the smaller eigenvalue of (l, t)'s
-    return np.asarray(1.0 / np.sqrt(1.0 + 1.0 / (calm * least)))
+def calmed(away: Floats, covariance: Floats, calm: float) -> Floats:
+    """Return noise of predictors (n, C), multiplied by (1 + 1 / (calm v))^(-1/2) along each axis of variance v.
+
+    `covariance` is (n, C, C). An axis along which nothing is known, such as the ridge on which median and activation
+    trade, keeps its noise.
+    """
+    if away.shape[1] == 2:  # in closed form: middle + radius and middle - radius
+        a, b, c = covariance[:, 0, 0], covariance[:, 0, 1], covariance[:, 1, 1]
+        middle, radius = 0.5 * (a + c), np.hypot(0.5 * (a - c), b)
+        low, high = _calm_factor(middle - radius, calm), _calm_factor(middle + radius, calm)
+        rise = (high - low) / np.maximum(2.0 * radius, 1e-300)
+        base = low - rise * (middle - radius)
+        first, second = away[:, 0], away[:, 1]
+        along = np.stack([a * first + b * second, b * first + c * second], axis=1)
+        return np.asarray(base[:, None] * away + rise[:, None] * along)
+    variance, axes = np.linalg.eigh(covariance)
+    return np.asarray(np.einsum("nce,ne,nfe,nf->nc", axes, _calm_factor(variance, calm), axes, away))
+
+
+def _calm_factor(variance: Floats, calm: float) -> Floats:
+    return np.asarray(1.0 / np.sqrt(1.0 + 1.0 / (calm * np.maximum(variance, 1e-12))))
 
 
 class View(NamedTuple):
@@ -69,6 +89,17 @@ class Regression:
         """Of each coordinate's groups of coefficients before anything is seen: (C, 3)."""
         return np.stack([_SLOPE, _INTERCEPT, _SLOPE], axis=1)[: self.size]
 
+    def _usual_log_median(self, arms: int) -> tuple[float, float]:
+        """Mean and variance before anything is seen: that of an exponential law whose mean is an even share.
+
+        Of whole units at least 2, and surer: a median taken too large is found out, one taken too small is not, since
+        nobody gets a second unit.
+        """
+        share = np.log(self.max_budget / arms)
+        if np.all(self.candidates.columns[..., WHOLE] > 0.0):
+            return float(_MEANS[0] + max(share, np.log(_FEWEST))), _WHOLE
+        return float(_MEANS[0] + share), float(_INTERCEPT[0])
+
     def view(
         self, state: ContextualState, index: tuple[int, ...], law: int, z: Floats, *, more: bool,
         away: Floats | None = None,
@@ -85,7 +116,8 @@ class Regression:
         weight, middle = np.empty((size, self.width + 1)), np.zeros((size, self.width + 1))
         weight[:, 0], weight[:, 1:] = 1.0 / _INTERCEPT[:size], 1.0 / variances[:, SLOPES, None]
         middle[:, 0] = _MEANS[:size]
-        middle[0, 0] += np.log(self.max_budget / max(state.width, len(z)))
+        middle[0, 0], variance = self._usual_log_median(max(state.width, len(z)))
+        weight[0, 0] = 1.0 / variance
         own = np.empty((size, self.width + 1 if self.slopes else 1))
         own[:, 0], own[:, 1:] = 1.0 / variances[:, OWN], 1.0 / variances[:, OWN_SLOPES, None]
         posterior = Posterior(info.with_prior(weight.ravel(), middle.ravel(), own.ravel()))
@@ -107,6 +139,40 @@ class Regression:
             covariance[index][:, : self.size, : self.size] = view.posterior.covariances(view.columns, arm)
             laws[index] = law
         return phi, covariance, laws
+
+    def counted(self, state: ContextualState, index: tuple[int, ...]) -> Counted:
+        """Compare what is believed of each arm, the mean over features, with all that it has shown."""
+        law = int(np.argmax(state.log_evidence[index]))
+        view = self.view(state, index, law, np.zeros((0, self.width)), more=False)
+        mean = view.posterior.mean
+        each = np.tile(mean.shared.reshape(self.size, -1), (self.own, 1, 1))
+        mine = mean.own.reshape(self.own, self.size, -1)
+        each[..., : mine.shape[-1]] += mine
+        phi = over_features(each[..., 0], each[..., 1:])
+        chance = self.candidates.chances(law, ends_of(state.evidence), phi).mean(axis=0)
+        return counted(chance, state.evidence, index)
+
+    def corrected(self, state: ContextualState, phi: Floats, laws: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """A draw's curves as the net corrects them, at the ends of regions: (34,) and (batch, K, 34)."""
+        ends = ends_of(state.evidence)
+        y = np.empty((*phi.shape[:-1], ends.size))
+        for index in np.ndindex(phi.shape[:-2]):
+            found = self.counted(state, index)._replace(doubted=state.doubted[index])
+            y[index] = corrected(self.candidates.chances(int(laws[index][0]), ends, phi[index]), found)
+        return ends, y
+
+    def doubts(self, state: ContextualState) -> tuple[Misfit, ...]:
+        """Return of each arm that contradicts its law the region of amounts that does so most."""
+        ends, result = ends_of(state.evidence), []
+        for index in np.ndindex(state.reference.shape[:-1]):
+            found = self.counted(state, index)
+            expected = found.tried * found.hazard
+            for arm in np.flatnonzero(found.doubted).tolist():
+                at = int(np.argmin(found.chance[arm]))
+                who = (*index, arm) if index else arm
+                numbers = (ends[at], ends[at + 1], found.won[arm, at], expected[arm, at], found.chance[arm, at])
+                result.append(Misfit(who, "threshold", *(float(number) for number in numbers)))
+        return tuple(sorted(result, key=lambda misfit: misfit.chance))
 
     def learn_variances(self, state: ContextualState, index: tuple[int, ...], z: Floats) -> None:
         """One step of expectation and maximisation on the prior's variances, under each law."""

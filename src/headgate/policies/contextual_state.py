@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headgate.errors import ShapeError
 from headgate.evidence import Evidence
 from headgate.evidence.information import Information
 from headgate.evidence.moments import joined, no_moments, shifted
 from headgate.laws import Floats
-from headgate.policies.state import State
+from headgate.policies.state import State, plain
 
 SLOPES, OWN, OWN_SLOPES = range(3)
 """Groups of coefficients with a variance of their own: shared slopes, arms' own intercepts, arms' own slopes."""
@@ -41,6 +44,12 @@ class ContextualState(State):
     """Of the features, from the reference: (..., 5, d)."""
     width: int
     """The largest number of arms that a round had."""
+    doubted: NDArray[np.bool_]
+    """Arms whose evidence contradicts their law: (..., K)."""
+
+    def from_dict(self, data: Mapping[str, Any]) -> Self:
+        """Read; a state of another release doubts nobody yet."""
+        return State.from_dict(self, {"doubted": plain(self.doubted), **data})
 
     @classmethod
     def empty(
@@ -52,7 +61,7 @@ class ContextualState(State):
         return cls(
             evidence, 0, info.precision, info.vector, info.cross, info.own, info.own_vector, np.zeros((*lead, laws)),
             np.tile(variances, (*lead, laws, 1, 1)), np.full((*lead, features), np.nan), no_moments(features, lead),
-            max(arms, 1),
+            max(arms, 1), np.zeros((*lead, arms), dtype=np.bool_),
         )  # fmt: skip
 
     @property
