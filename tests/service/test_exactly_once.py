@@ -108,7 +108,7 @@ def test_a_decision_knows_the_reports_of_its_batch(database: Database) -> None:
         asking.create(ledger, name, policy={"name": "thompson", "seed": 7})
         asking.play(ledger, 8, name=name)
         asking.decide(ledger, f"{name}-d", name=name)
-    made = {name: ledger.memory.decisions[f"{name}-d"].allocation or {} for name in ("after", "with", "before")}
+    made = {name: ledger.memory.decisions[name, f"{name}-d"].allocation or {} for name in ("after", "with", "before")}
     assert list(made["after"].values()) == list(made["with"].values()) == list(made["before"].values())
     said = {name: asking.tell(f"{name}-d", results(made[name], set(ARMS))) for name in made}
     ledger.answer([said["after"]])

@@ -130,7 +130,7 @@ def test_a_deadline_keeps_what_was_reported(database: Database, monkeypatch: pyt
     for later in range(0, 90_000_000, 10_000_000):
         monkeypatch.setattr(time, "time_ns", lambda later=later: (start + later) * 1000)
         assert ledger.answer([Change(upkeep.beat)]) == [None]
-        for _, _, key in database.look(lambda c: upkeep.silent(c, (-1, -1))):
+        for _, _, key, _ in database.look(lambda c: upkeep.silent(c, (-1, -1))):
             for worker in (ledger, Ledger(database)):
                 worker.answer([Report(key, None)])
     heard = database.look(lambda c: views.decision(c, "r"))

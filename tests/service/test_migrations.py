@@ -74,7 +74,7 @@ def _as_the_log_says(database: Database) -> None:
 
     assert all(database.look(lambda connection: list(read(connection))))
     assert verify(database) == []
-    silent = [key for _, _, key in database.look(lambda c: upkeep.silent(c, after=(-1, -1)))]
+    silent = [key for _, _, key, _ in database.look(lambda c: upkeep.silent(c, after=(-1, -1)))]
     assert silent == ["strict-silent", "strict-plan"], "not the schedule of which nobody knows what was spent"
 
 
@@ -113,7 +113,7 @@ def test_tables_of_a_version_from_the_future_are_refused_in_words(url: str) -> N
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     database.close()
     with pytest.raises(
-        InputError, match=r"version '9999', and this Headgate knows versions 0001 to 0005: use the newer"
+        InputError, match=r"version '9999', and this Headgate knows versions 0001 to 0006: use the newer"
     ):
         open_database(url)
 

@@ -57,9 +57,12 @@ def test_a_decision_is_kept_and_given_again(client: httpx.Client) -> None:
     assert client.post("/v1/allocators/quiz/decisions", json={"budget": 21, "decision_id": "d1"}).status_code == 409
     client.put("/v1/allocators/other", json=QUIZ)
     taken = client.post("/v1/allocators/other/decisions", json={"budget": 20.0, "decision_id": "d1"})
-    assert taken.status_code == 409, "ids are the service's, not an allocator's"
+    assert taken.status_code == 200, "ids are an allocator's, not the service's"
     assert counts(client)["decisions"] == 1
-    assert client.get("/v1/decisions/d1").json()["decision"] == first.json()
+    both = client.get("/v1/decisions/d1")
+    assert both.status_code == 409
+    assert "/v1/allocators/other/decisions/d1" in both.json()["error"]["message"]
+    assert client.get("/v1/allocators/quiz/decisions/d1").json()["decision"] == first.json()
 
 
 def test_parts_repeats_and_contradictions(client: httpx.Client) -> None:

@@ -40,7 +40,7 @@ def _run_for(ledger: Ledger, clock_at: Callable[[int], None], start: int, span: 
     for moment in accumulate([start] + [5_000_000] * (span // 5_000_000)):
         clock_at(moment)
         assert ledger.answer([Change(upkeep.beat)]) == [None]
-        for _, _, key in ledger.database.look(lambda c: upkeep.silent(c, (-1, -1))):
+        for _, _, key, _ in ledger.database.look(lambda c: upkeep.silent(c, (-1, -1))):
             ledger.answer([Report(key, None)])
 
 

@@ -27,6 +27,8 @@ KNOWN: dict[str, tuple[Any, ...]] = {
     "live_id": ("l-quiz", "l-strict"),
     "number": (0, 1, 2),
     "edge": ("edge-1", "edge-2"),
+    "retraction_id": ("taken-back", "again"),
+    "subject": ("somebody", "nobody"),
 }
 
 # What a request that breaks the schema may be answered with; 413: some of them are larger than a body may be.
@@ -43,6 +45,7 @@ def fill(client: Client) -> None:
     for name in KNOWN["name"]:
         client.decide(name, 4.0, decision_id=f"d-{name}")
     client.decide("schedule", None, decision_id="s-schedule")
+    client.decide("quiz", 4.0, subject="somebody")
     client.add_arm("quiz", "extra/arm")
 
 

@@ -33,6 +33,8 @@ COMMANDS = {
     "backup": "state",
     "restore": "state",
     "export": "export",
+    "retract": "records",
+    "forget": "records",
     "replay": "replay",
     "audit": "state",
 }

@@ -27,18 +27,29 @@ def create(
     name: Annotated[str, typer.Argument(help="Who or what it is for.")],
     scope: Annotated[str, typer.Option(help="read, decide (and read), or admin (everything).")] = "decide",
     rate: Annotated[float, typer.Option(help="Requests a second, per worker; bursts may be twice that.")] = 1000.0,
+    allocators: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Bind it to allocators: names, or beginnings of names with a star, between commas. Others do not "
+            "exist for it: it can neither use nor see them. By default all.",
+        ),
+    ] = None,
     database: DatabaseOption = DATABASE,
 ) -> None:
     """Make a key. The secret is shown now and never again: the database keeps a digest of it.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
     headgate keys create quiz-app --scope decide --database sqlite:///headgate.db
+
+    headgate keys create shop --scope admin --allocators 'shop-*,newsletter'
     """
+    bound = None if allocators is None else [one.strip() for one in allocators.split(",")]
     with opened(database, new=True) as found, found.transaction() as connection:
         from headgate.service.store.keys import create_key  # noqa: PLC0415  # an extra, and not light
 
-        secret = create_key(connection, actor(), name, scope, rate)
+        secret = create_key(connection, actor(), name, scope, rate, bound)
     typer.echo(secret)
 
 
@@ -50,14 +61,15 @@ def list_keys(database: DatabaseOption = DATABASE) -> None:
 
     headgate keys list --database sqlite:///headgate.db
     """
-    table = Table("id", "name", "scope", "rate", "created", "revoked", show_edge=False, pad_edge=False)
+    table = Table("id", "name", "scope", "rate", "allocators", "created", "revoked", show_edge=False, pad_edge=False)
     with opened(database) as found:
         from headgate.service import clock  # noqa: PLC0415  # an extra, and not light
         from headgate.service.store.keys import all_keys  # noqa: PLC0415  # an extra, and not light
 
         for key in found.look(all_keys):
             revoked = clock.as_text(key.revoked_at) or ""
-            table.add_row(key.id, key.name, key.scope, f"{key.rate:g}/s", clock.as_text(key.created_at), revoked)
+            bound, made = (key.allocators or "all").replace(" ", ","), clock.as_text(key.created_at)
+            table.add_row(key.id, key.name, key.scope, f"{key.rate:g}/s", bound, made, revoked)
     terminal.stdout().print(table)
 
 

@@ -214,6 +214,8 @@ class Learner:
     active: tuple[int, ...]
     policy: dict[str, Any]
     evidence: dict[str, Any] | None
+    archived: bool = False
+    """Whether the allocator makes no more decisions."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -283,6 +285,28 @@ class PushAnswer:
     number: int
     repeated: bool
     trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class PushOf:
+    """Which push of which edge."""
+
+    edge: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetractionAnswer:
+    """What a retraction took back."""
+
+    retraction_id: str
+    repeated: bool
+    reports: int
+    imports: tuple[str, ...]
+    pushes: tuple[PushOf, ...]
+    trials: int
+    """Results of arms in all of these."""
+    made_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

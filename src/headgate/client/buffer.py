@@ -50,13 +50,14 @@ class Pending:
         *,
         spent: float | None = None,
         amounts: Mapping[str, float] | None = None,
+        allocator: str | None = None,
     ) -> None:
         """Say what came of a decision, as `Client.report` does; it is sent later. Of a fallback nothing is sent."""
         if isinstance(decision, Decision) and decision.fallback:
             return
         if len(self) >= self._most:
             raise UnavailableError(f"{self._most} reports wait to be sent: the service does not take them")
-        body = calls.one_of_many(decision, results, spent, amounts)
+        body = calls.one_of_many(decision, results, spent, amounts, allocator)
         calls.report_bodies([body])  # raises here what is no JSON, not where nobody sees it
         self._waiting.append(body)
 

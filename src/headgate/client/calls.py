@@ -28,6 +28,7 @@ from headgate.client.answers import (
     OutcomeAnswer,
     Page,
     PushAnswer,
+    RetractionAnswer,
     Round,
     Why,
     reader,
@@ -86,6 +87,7 @@ def put_allocator(
     feedback_deadline: float | None = 86_400.0,
     on_expiry: Literal["ignore", "failure"] = "ignore",
     units: str | None = None,
+    keep_days: float | None = None,
     baseline: Baseline | None = None,
     holdout: float = 0.0,
     shadow: bool = False,
@@ -97,6 +99,7 @@ def put_allocator(
 
     `arms` are names, or `{"name", "law", "lower", "upper"}`; `policy` is a name, or one with options. Seconds until a
     decision counts as expired are `feedback_deadline`, None for never; `on_expiry` says what silence until then means.
+    After `keep_days` decisions that are over become their sum; None: never.
 
     `baseline` is what would be done without it: "even", or amounts by arm. `holdout` is the share of decisions that it
     gets at random, for `comparison`; with `shadow` it gets all of them, and the policy's is kept beside it; `guard` is
@@ -127,6 +130,7 @@ def put_allocator(
             "feedback_deadline": feedback_deadline,
             "on_expiry": on_expiry,
             "units": units,
+            "keep_days": keep_days,
         }
         | _modes(baseline, holdout or None, shadow or None, guard)
         | ({} if known is None else {"evidence": known})
@@ -150,19 +154,21 @@ def change(
     law: Law | None = None,
     policy: str | Json | None = None,
     arms: Sequence[Json] = (),
+    keep_days: float | None = None,
     baseline: Baseline | None = None,
     holdout: float | None = None,
     shadow: bool | None = None,
     guard: Json | Literal[False] | None = None,
 ) -> Call[Allocator]:
-    """Change law, policy, baseline or arms in use from the next decision on: a new version; what was seen is kept.
+    """Change law, policy, baseline, arms in use or how long decisions are kept: a new version; what was seen is kept.
 
     `arms` are those that change, `{"name", "law", "lower", "upper", "value"}`, each as it shall be. `holdout=0`,
     `shadow=False` and `guard=False` end these. The same again changes nothing.
     """
     chosen = {"name": policy} if isinstance(policy, str) else policy
     changed = [{**arm, "law": _plain_law(arm.get("law"))} for arm in arms]
-    body = {"law": _plain_law(law), "policy": chosen, "arms": changed} | _modes(baseline, holdout, shadow, guard)
+    body = {"law": _plain_law(law), "policy": chosen, "arms": changed, "keep_days": keep_days}
+    body |= _modes(baseline, holdout, shadow, guard)
     return Call("POST", f"{_allocator(name)}/versions", _json(body), reader(Allocator))
 
 
@@ -198,6 +204,7 @@ def decide(
     fallback: Mapping[str, float] | None = None,
     features: Json | None = None,
     arm_features: Mapping[str, Json] | None = None,
+    subject: str | None = None,
 ) -> Call[Decision]:
     """Split a budget; None is one that is not known: the answer has a schedule, in steps of `step`.
 
@@ -207,8 +214,11 @@ def decide(
     with the decision, and not looked at. `fallback` are shares by arm, in any unit: where the service does not answer,
     the budget is split by them; `decision.fallback` is True then, and reports of it are not sent. `features` are what
     is known of the round, by name, as the policy "contextual" declares them, `arm_features` those of some arms.
+    `subject` is whom it is about, in words that only you understand: what is kept of a subject can be deleted.
     """
     body = _decision(budget, decision_id, context, step) | ({} if switching else {"switching": False})
+    if subject is not None:
+        body["subject"] = subject
     if features is not None:
         body["features"] = dict(features)
     if arm_features is not None:
@@ -228,14 +238,17 @@ def decide_many(
     return Call("POST", f"{_allocator(name)}/decisions/batch", _json(body), answers.many("decision", Decision))
 
 
-def decision(decision_id: str | Decision) -> Call[Round]:
-    """Return a decision of the past and what has been reported of it."""
-    return Call("GET", f"/v1/decisions/{_part(_id(decision_id))}", None, answers.read_round)
+def decision(decision_id: str | Decision, *, allocator: str | None = None) -> Call[Round]:
+    """Return a decision of the past and what has been reported of it.
+
+    Of an id alone, `allocator` says whose it is: needed where several have a decision of that id.
+    """
+    return Call("GET", _decision_path(decision_id, allocator), None, answers.read_round)
 
 
-def why(decision_id: str | Decision) -> Call[Why]:
+def why(decision_id: str | Decision, *, allocator: str | None = None) -> Call[Why]:
     """Return why a decision is as it is: per arm estimate, draw, marginal at its amount; and the price."""
-    return Call("GET", f"/v1/decisions/{_part(_id(decision_id))}/why", None, reader(Why))
+    return Call("GET", f"{_decision_path(decision_id, allocator)}/why", None, reader(Why))
 
 
 def report(
@@ -244,15 +257,17 @@ def report(
     *,
     spent: float | None = None,
     amounts: Mapping[str, float] | None = None,
+    allocator: str | None = None,
 ) -> Call[OutcomeAnswer]:
     """Say what came of a decision, whole or in part.
 
     Per arm the threshold of its success, True for a success whose threshold is not known, None for a failure.
     Of a schedule, `spent` is how much of it was carried out. `amounts` is what arms really got, of those that got
     something else than they were given. A contradiction to what was said before is a `ConflictError`. Of a fallback
-    nothing is sent: the service does not know that decision.
+    nothing is sent: the service does not know that decision. Of an id alone, `allocator` says whose decision it is:
+    needed where several have one of that id.
     """
-    path = f"/v1/decisions/{_part(_id(decision))}/outcome"
+    path = f"{_decision_path(decision, allocator)}/outcome"
     nothing = OutcomeAnswer(_id(decision), (), (), complete=False, late=False)
     unsent = nothing if isinstance(decision, Decision) and decision.fallback else None
     return Call("POST", path, _json(_outcome(results, spent, amounts)), reader(OutcomeAnswer), unsent=unsent)
@@ -267,10 +282,16 @@ def report_many(
 
 
 def one_of_many(
-    decision: str | Decision, results: Results, spent: float | None, amounts: Mapping[str, float] | None
+    decision: str | Decision,
+    results: Results,
+    spent: float | None,
+    amounts: Mapping[str, float] | None,
+    allocator: str | None = None,
 ) -> dict[str, Any]:
     """Return what came of a decision as it is sent with others."""
-    return {"decision_id": _id(decision), **_outcome(results, spent, amounts)}
+    owner = decision.allocator if isinstance(decision, Decision) else allocator
+    whose = {} if owner is None else {"allocator": owner}
+    return {"decision_id": _id(decision), **whose, **_outcome(results, spent, amounts)}
 
 
 def report_bodies(bodies: Sequence[Json]) -> Call[list[OutcomeAnswer | ClientError]]:
@@ -323,6 +344,43 @@ def import_evidence(name: str, evidence: Json | HasDict, import_id: str) -> Call
     return Call(
         "PUT", path, _json(evidence if isinstance(evidence, Mapping) else evidence.to_dict()), reader(ImportAnswer)
     )
+
+
+# -- the log itself ----------------------------------------------------------------------------------------------------
+
+
+def retract(
+    name: str,
+    retraction_id: str,
+    *,
+    key: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    reason: str | None = None,
+) -> Call[RetractionAnswer]:
+    """Take back what was reported: with the key of that id, from `since` on, before `until`; once for each id.
+
+    Evidence follows exactly. Decisions whose reports are taken back wait for new ones. Imports and pushes of edges are
+    taken back too, for good: corrected ones need new ids.
+    """
+    times = {name: None if one is None else one.isoformat() for name, one in (("since", since), ("until", until))}
+    body = {"key": key, **times, "reason": reason}
+    return Call("PUT", f"{_allocator(name)}/retractions/{_part(retraction_id)}", _json(body), reader(RetractionAnswer))
+
+
+def retractions(name: str) -> Call[list[RetractionAnswer]]:
+    """Return what was taken back of an allocator, the first retraction first."""
+    path = f"{_allocator(name)}/retractions"
+    return Call("GET", path, None, lambda data: list(map(reader(RetractionAnswer), data["retractions"])))
+
+
+def forget(name: str, subject: str, *, evidence: Literal["keep", "subtract"] = "keep") -> Call[int]:
+    """Remove every decision of a subject with what was reported of it, for good; return how many there were.
+
+    What was learned of it stays in the sums, or is subtracted from them: `evidence`.
+    """
+    path = f"{_allocator(name)}/subjects/{_part(subject)}?{urlencode({'evidence': evidence})}"
+    return Call("DELETE", path, None, lambda data: int(data["decisions"]))
 
 
 # -- edges -----------------------------------------------------------------------------------------------------------
@@ -400,6 +458,12 @@ def _split(name: str, body: Json, shares: Mapping[str, float]) -> Decision:
     allocation = {arm: budget * (share / total) for arm, share in shares.items()}
     now = datetime.now(UTC)
     return Decision(body["decision_id"], name, budget, allocation, None, now, None, fallback=True)
+
+
+def _decision_path(decision: str | Decision, allocator: str | None) -> str:
+    """Return where a decision is: at its allocator, as far as that is known."""
+    key, owner = _part(_id(decision)), decision.allocator if isinstance(decision, Decision) else allocator
+    return f"/v1/decisions/{key}" if owner is None else f"{_allocator(owner)}/decisions/{key}"
 
 
 def _id(decision: str | Decision) -> str:

@@ -40,6 +40,7 @@ class Deciding:
         self._ahead: dict[float, list[list[float]]] = {}
         self._others: tuple[Policy, Any] | None = None
         self.config = self.seq = -1
+        self.archived = False
         self.names: list[str] = []
         self.delta = Evidence.empty(1, 1.0)
         self.take_over(learner)
@@ -50,7 +51,7 @@ class Deciding:
             return
         if learner.config != self.config:
             self._configure(learner)
-        self.config, self.seq = learner.config, learner.seq
+        self.config, self.seq, self.archived = learner.config, learner.seq, learner.archived
         everything = Evidence.from_dict(learner.evidence, self.names).bins + self.delta.bins
         for more in unsent:
             everything[: more.arms] += more.bins

@@ -101,8 +101,9 @@ class _Edge:
     ) -> Decision:
         """Split a budget here and now; nobody is asked. `value` to `upper` are this decision's own, by arm.
 
-        A `ConflictError` once the service has said that the allocator is not to be decided at edges any more: it has a
-        holdout, a shadow or a guard now.
+        It is made by the version of the allocator that was last pulled; one that was archived until then is a
+        `ConflictError`, and so is one that is not to be decided at edges any more: it has a holdout, a shadow or a
+        guard now.
         """
         terms = {
             name: wanted
@@ -110,10 +111,14 @@ class _Edge:
             if wanted is not None
         }
         with self._lock:
+            here = self._here
             if self._refused is not None:
                 raise self._refused
-            allocation = self._here.decide(budget, terms)
-            decision = Decision(f"{self.id}.{self._made}", self.name, budget, allocation, None, datetime.now(UTC), None)
+            if here.archived:
+                raise ConflictError(f"allocator {self.name!r} is archived: it makes no more decisions")
+            allocation, now = here.decide(budget, terms), datetime.now(UTC)
+            key = f"{self.id}.{self._made}"
+            decision = Decision(key, self.name, budget, allocation, None, now, None, version=here.config)
             self._made += 1
             if any(allocation.values()):
                 self._open[decision.decision_id] = decision, {}, {}
@@ -175,6 +180,7 @@ class _Edge:
             "budget": decision.budget,
             "allocation": {arm: amount for arm, amount in given.items() if amount > 0.0},
             "made_at": decision.created_at.isoformat(),
+            "version": decision.version,
             "results": {
                 arm: {"success": result is not None, "threshold": None if result is True else result}
                 | ({} if got[arm] == given[arm] else {"amount": got[arm]})

@@ -46,6 +46,9 @@ class DecisionRequest(Body):
     )
     lower: ByArm[Amount] | None = Field(None, description="The least that arms must get this time.")
     upper: ByArm[Amount] | None = Field(None, description="The most that arms may get this time.")
+    subject: DecisionId | None = Field(
+        None, description="Whom it is about, opaque to the service: what is kept of a subject can be deleted."
+    )
     context: Json | None = Field(None, description="Anything to keep with the decision; it is not looked at.")
     features: Json | None = Field(
         None, description="What is known of the round, by name, as the policy 'contextual' declares it."
@@ -169,6 +172,7 @@ class OutcomeOf(Outcome):
     """An outcome that says of which decision."""
 
     decision_id: DecisionId
+    allocator: Name | None = Field(None, description="Whose decision; needed where several have one of that id.")
 
 
 class ManyOutcomes(Body):

@@ -22,11 +22,12 @@ class LearnerBody(Body):
     """A learner to decide with elsewhere: its policy without a state, and the evidence of all arms."""
 
     allocator: str
-    config: int = Field(description="Grows when arms come or go.")
+    config: int = Field(description="The allocator's version: grows with every change of it or of its arms.")
     seq: int = Field(description="Grows with the evidence.")
     arms: list[str] = Field(description="All arms, retired ones too, in the order of the evidence.")
     active: list[int] = Field(description="The places of those in use, in the order of the policy's arms.")
     policy: dict[str, Any] = Field(description="{name, options}, as a policy's own JSON has them.")
+    archived: bool = Field(False, description="Whether it makes no more decisions, here or elsewhere.")
     evidence: EvidenceBody | None = Field(description="The sum of all that has been seen; null: as you know it.")
 
 
@@ -38,6 +39,9 @@ class EdgeDecision(Body):
     allocation: ByArm[Amount] = Field(description="Arms that got nothing may be left out.")
     made_at: datetime
     results: dict[ArmName, ArmResult]
+    version: Annotated[int, Field(ge=0, le=2**53)] | None = Field(
+        None, description="Of the allocator that it was made by; null: not written down."
+    )
 
 
 class Push(Body):

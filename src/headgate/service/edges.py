@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from sqlalchemy import Connection, func, select
 
@@ -19,7 +19,8 @@ from headgate.service.store.rows import row_of
 
 def learner(connection: Connection, name: str, known: tuple[int, int] | None) -> LearnerBody:
     """Return what an edge decides with."""
-    return LearnerBody.model_validate(learner_body(Learner(connection, row_of(connection, name)), known))
+    row = row_of(connection, name)
+    return LearnerBody.model_validate(learner_body(Learner(connection, row), known, row["archived_at"] is not None))
 
 
 def edges(connection: Connection, name: str) -> Edges:
@@ -39,8 +40,13 @@ def edges(connection: Connection, name: str) -> Edges:
     return Edges(edges=[EdgeItem.model_validate(item) for item in items])
 
 
-def pushed(connection: Connection, allocator_id: int, names: Sequence[str]) -> Iterator[Evidence | str]:
+def pushed(
+    connection: Connection, allocator_id: int, names: Sequence[str], gone: Container[tuple[str, int]] = ()
+) -> Iterator[Evidence | str]:
     """Go through what edges pushed: the evidence of each push, and a line for everything that is not as it came.
+
+    Pushes that are `gone`, taken back, have no evidence any more. Of those that are emptied, after their time, the
+    evidence is left.
 
     The decisions of a push are the edge's own record. Whether they are what it saw, only the edge can say; that they
     and the evidence are what it sent, the digest of the push tells.
@@ -55,10 +61,11 @@ def pushed(connection: Connection, allocator_id: int, names: Sequence[str]) -> I
         except (HeadgateError, ValueError) as error:
             yield f"{where} cannot be read: {error}"
             continue
-        if digest_of(body) != row.digest:
+        if digest_of(body) != row.digest and row.emptied_at is None:
             yield f"{where} is not what was pushed"
         if int(new.trials.sum()) != row.trials:
             yield f"{where} says {row.trials} results, by its evidence it has {int(new.trials.sum())}"
-        if len(body.decisions) != row.decided:
+        if len(body.decisions) != row.decided and row.emptied_at is None:
             yield f"{where} says {row.decided} decisions, it has {len(body.decisions)}"
-        yield new
+        if (row.edge, row.number) not in gone:
+            yield new

@@ -1,6 +1,6 @@
 """A running service: its settings, its database, the queue to all that writes, and a way to read.
 
-A route is given it as `Here`, and who asks as `Actor`.
+A route is given it as `Here`, and who asks as `Actor` and `Asks`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from headgate.service.faults import UnavailableError
 from headgate.service.memory import Memory
 from headgate.service.settings import Settings
 from headgate.service.store import Database
+from headgate.service.store.keys import ANYBODY, Asker
 
 T = TypeVar("T")
 _READERS = 2
@@ -65,7 +66,14 @@ async def _actor(request: Request) -> str:
     return str(request.scope.get("actor", "anyone on this machine"))
 
 
+async def _asker(request: Request) -> Asker:
+    found: Asker = request.scope.get("asker", ANYBODY)
+    return found
+
+
 Here = Annotated[Service, Depends(_service)]
 """The service that a request came to."""
 Actor = Annotated[str, Depends(_actor)]
 """Who asks, for the audit log."""
+Asks = Annotated[Asker, Depends(_asker)]
+"""The key that asks, for the log, and what exists for it."""

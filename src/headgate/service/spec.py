@@ -29,11 +29,12 @@ Name = Annotated[
 DecisionId = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$"),
-    Field(description="Letters, digits, '.', '_', ':' and '-', at most 100. Unique in the whole service."),
+    Field(description="Letters, digits, '.', '_', ':' and '-', at most 100. Unique in its allocator."),
 ]
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """Return a text that people can read; raise for any other."""
     if any(unicodedata.category(c)[0] == "C" for c in text) or text != text.strip():
         raise ValueError("must be printable text that does not begin or end with a space")
     return text
@@ -50,10 +51,12 @@ def _plain(value: dict[str, Any]) -> dict[str, Any]:
 
 
 Json = Annotated[dict[str, Any], AfterValidator(_plain)]
-ArmName = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_printable)]
+ArmName = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(printable)]
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False, strict=True)]  # strict: "3" and true are not numbers
 Worth = Annotated[float, Field(ge=0.0, le=1e15, allow_inf_nan=False, strict=True)]
 Positive = Annotated[float, Field(gt=0.0, le=1e15, allow_inf_nan=False, strict=True)]
+
+Days = Annotated[float, Field(gt=0.0, le=100_000.0, strict=True)]
 
 
 class Body(BaseModel):
@@ -98,7 +101,10 @@ class AllocatorSpec(Body):
     on_expiry: Literal["ignore", "failure"] = Field(
         "ignore", description="Whether silence until the deadline is nothing, or the failure of every silent arm."
     )
-    units: Annotated[str, StringConstraints(max_length=40), AfterValidator(_printable)] | None = None
+    units: Annotated[str, StringConstraints(max_length=40), AfterValidator(printable)] | None = None
+    keep_days: Days | None = Field(
+        None, description="Days after which decisions that are over become their sum; null: never."
+    )
     baseline: Literal["even"] | Amounts | None = Field(
         None,
         description="What would be done without it: an even split, or amounts by arm, at most max_budget in all; where "
@@ -132,6 +138,7 @@ class AllocatorChange(Body):
 
     law: Json | str | None = Field(None, description="Of arms without a law of their own; null: as it is.")
     policy: Json | None = Field(None, description="A policy's name and options; null: as it is.")
+    keep_days: Days | None = Field(None, description="Days after which decisions become their sum; null: as it is.")
     arms: Annotated[list[ArmSpec], Field(max_length=MOST_ARMS)] = Field(
         default=[], description="Arms in use, each as it shall be; the others stay as they are."
     )
@@ -144,7 +151,7 @@ class AllocatorChange(Body):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.arms and not self.said():
-            raise ValueError("law, policy, arms, baseline, holdout, shadow or guard must be given")
+            raise ValueError("law, policy, arms, keep_days, baseline, holdout, shadow or guard must be given")
         return self
 
     def said(self) -> dict[str, Any]:
@@ -164,6 +171,7 @@ class Version(Body):
     policy: Json | None = None
     arms: list[ArmSpec] = Field(default=[], description="Those that were changed, or came.")
     retired: str | None = Field(None, description="The arm that went.")
+    keep_days: float | None = None
     baseline: Literal["even"] | Amounts | None = None
     holdout: Holdout | None = None
     shadow: bool | None = None
@@ -191,6 +199,10 @@ def check(spec: AllocatorSpec) -> None:
         policy = build_policy(spec.model_copy(update={"guard": None}), arms, 0)
         policy.decide(policy.start(), ask_of_anybody(policy, spec.max_budget))  # one that cannot decide is none
         check_declared(policy)
+        if spec.keep_days is not None and (not policy.additive or policy.discount < 1.0):
+            raise RefusedError(
+                f"policy {policy.name!r} is a fold of its whole log: keep_days must be null", "keep_days"
+            )
     except BudgetError as wrong:
         raise RefusedError(str(wrong), "arms") from wrong
     except (InputError, UnsupportedError) as wrong:

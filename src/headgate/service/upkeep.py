@@ -1,4 +1,4 @@
-"""What goes on beside the requests: silence that counts is written down, SQLite's log is folded into its file."""
+"""What goes on beside the requests: silence that counts is written down, rows go after their time, SQLite's log too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, exists, insert, select, update
 
 from headgate.service import clock
+from headgate.service.engine import removals
 from headgate.service.engine.records import Report
 from headgate.service.faults import NotFoundError, UnavailableError
 from headgate.service.service import Service
@@ -80,16 +81,16 @@ async def count_silence(service: Service) -> None:
     while True:
         page = await service.glance(silent, last)
         if page:
-            await service.queue.ask_all([Report(key, None) for _, _, key in page])
+            await service.queue.ask_all([Report(key, None, allocator=name) for _, _, key, name in page])
         if len(page) < _PAGE:
             return
         last = page[-1][:2]
 
 
-def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, int, str]]:
+def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, int, str, str]]:
     """Return decisions past their deadline that end there: live rounds, and where silence is failure all others.
 
-    But not schedules of which nobody knows how far they got.
+    Each with its id and the name of its allocator. But not schedules of which nobody knows how far they got.
     """
     waiting, decisions, allocators = schema.waiting.c, schema.decisions.c, schema.allocators.c
     reports = schema.reports.c
@@ -100,7 +101,7 @@ def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, in
     )
     live = exists().where(schema.live.c.allocator_id == waiting.allocator_id, schema.live.c.round == waiting.round)
     rows = connection.execute(
-        select(waiting.allocator_id, waiting.round, decisions.id)
+        select(waiting.allocator_id, waiting.round, decisions.id, allocators.name)
         .join_from(schema.waiting, schema.decisions)
         .join(schema.allocators, allocators.id == waiting.allocator_id)
         .where(waiting.expires_at < clock.now())
@@ -109,7 +110,14 @@ def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, in
         .order_by(waiting.allocator_id, waiting.round)
         .limit(_PAGE)
     )
-    return [(a, r, key) for a, r, key in rows]
+    return [(a, r, key, name) for a, r, key, name in rows]
+
+
+async def let_go(service: Service) -> None:
+    """Let decisions become their sum whose time is over, a page at a time, so that nobody waits long."""
+    for name in await service.glance(removals.kept_for_a_time):
+        while await service.change(removals.fold, name) == removals.PAGE:
+            pass
 
 
 def fold_log(database: Database) -> None:

@@ -6,20 +6,21 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, RowMapping, select
+from sqlalchemy import Connection, Row, RowMapping, func, select
 
 from headgate.errors import HeadgateError, InputError, UnsupportedError
 from headgate.evidence import Evidence
 from headgate.service import edges
 from headgate.service.bodies import EvidenceBody
+from headgate.service.engine import retractions
 from headgate.service.engine.changes import evidence_of_body
 from headgate.service.engine.learner import Learner, read_evidence
 from headgate.service.engine.live import Playing
-from headgate.service.engine.order import in_order, log_of
+from headgate.service.engine.order import END, in_order, log_of
 from headgate.service.engine.records import Heard, LoggedDecision, Results, hear, in_full
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy, resolved_arms
 from headgate.service.store import Database, schema
@@ -54,7 +55,7 @@ class _Replay:
     def follow(self, decision: LoggedDecision, reports: list[Row[Any]]) -> None:
         """Do again what a decision and its reports did."""
         self.wrong += self.modes.decided(decision)
-        results = self._results(decision, reports)
+        results, reports = self._results(decision, reports)
         spent = next((report.spent for report in reports if report.spent is not None), None)
         unheard = decision.allocation is None and spent is None and not results
         if unheard or (decision.live and not reports):
@@ -82,18 +83,32 @@ class _Replay:
         else:
             self.waiting.add(decision.round)
 
-    def _results(self, decision: LoggedDecision, reports: list[Row[Any]]) -> Results:
-        """Join the reports of a decision, which must be numbered without gaps and say nothing twice."""
-        results: Results = {}
+    def _results(self, decision: LoggedDecision, reports: list[Row[Any]]) -> tuple[Results, list[Row[Any]]]:
+        """Join the reports of a decision that count; parts must be numbered without gaps and say nothing twice.
+
+        A part that takes another back says the same, word for word, and ends that one.
+        """
+        counted: dict[int, Row[Any]] = {}
         for place, report in enumerate(reports):
-            part: Results = json.loads(report.results)
-            if report.part != place or part.keys() & results.keys():
-                self.wrong.append(f"the reports of decision {decision.id!r} overlap or have gaps")
-            results |= part
-            expired = decision.expires_at is not None and report.recorded_at > decision.expires_at
             self.counts["reports"] += report.place is not None
+            if report.part != place:
+                self.wrong.append(f"the reports of decision {decision.id!r} overlap or have gaps")
+            if report.retracts is None:
+                if any(json.loads(other.results).keys() & json.loads(report.results) for other in counted.values()):
+                    self.wrong.append(f"the reports of decision {decision.id!r} overlap or have gaps")
+                counted[report.part] = report
+                continue
+            self.counts["retracted"] += 1
+            taken = counted.pop(report.retracts, None)
+            words = ("results", "amounts", "spent")
+            if taken is None or any(getattr(taken, name) != getattr(report, name) for name in words):
+                self.wrong.append(f"a report of decision {decision.id!r} takes back what none says that counts")
+        results: Results = {}
+        for report in counted.values():
+            results |= json.loads(report.results)
+            expired = decision.expires_at is not None and report.recorded_at > decision.expires_at
             self.counts["late"] += expired and not report.by_expiry
-        return results
+        return results, list(counted.values())
 
     def _complete(self, budget: float | None, amounts: dict[str, float], results: Results) -> None:
         """Count a decision of which everything has been reported."""
@@ -149,6 +164,10 @@ def _differences_of(connection: Connection, row: RowMapping, progress: Progress)
     if off.size:
         arm = replay.names[int(off[0, 0])]
         yield f"{len(off)} numbers of the evidence differ from the log's, the first of arm {arm!r}"
+    table = schema.retractions.c
+    told = connection.execute(select(func.sum(table.reports)).where(table.allocator_id == row["id"])).scalar() or 0
+    if told != replay.counts["retracted"]:
+        yield f"retractions say that {told} reports were taken back, by the log {replay.counts['retracted']}"
     yield from replay.modes.differences(connection, row["id"])
     yield from _live(connection, row)
     if in_order(build_policy(replay.spec, resolved_arms(replay.spec), row["seed"])):
@@ -170,7 +189,7 @@ def _live(connection: Connection, row: RowMapping) -> Iterator[str]:
         playing = Playing.of_row(live, told)
         hear(connection, {(row["id"], live["round"]): (heard := Heard())})
         outcome, counted, amounts = playing.outcome().results, heard.results, heard.amounts
-        if live["done"]:
+        if live["done"] and heard.parts == 1:  # else it was taken back, and perhaps corrected
             same = same and {arm: in_full(result, amounts[arm]) for arm, result in counted.items()} == outcome
         if not same or (playing.round.done and not live["done"]) or (counted and not live["done"]):
             yield f"live round {live['id']!r} is not what its steps say"
@@ -183,24 +202,43 @@ def _in_order(connection: Connection, row: RowMapping, replay: _Replay) -> Itera
     """
     learner = Learner(connection, row)
     remembered = learner.state.to_dict()  # from the state that was kept, as workers do
-    table = schema.states
-    kept = connection.execute(select(table).where(table.c.allocator_id == row["id"])).mappings().first()
-    learner.state, stands = learner.policy.start(), list(replay.modes.fold)
-    if any(stands):
-        before = replay.evidence.bins - learner.since(connection, stands[1]).bins
-        learner.state.evidence.bins[...] = before[learner.active]
-    for decision, part in log_of(connection, row["id"], *stands):
-        if part is not None:
-            learner.learn(part)
-        elif learner.again(decision) != (decision.wanted or decision.allocation or decision.steps or {}):
-            yield f"decision {decision.id!r} is not what its policy decides after the log before it"
-        stands[part is not None] += 1
-        if kept is None or stands != [kept["decisions"], kept["reports"]]:
-            continue
-        if json.loads(json.dumps(learner.state.to_dict())) != json.loads(kept["data"]):
-            yield "the state that was kept is not that of the log"
+    table, taken = schema.states.c, schema.retractions.c
+    kept = connection.execute(select(schema.states).where(table.allocator_id == row["id"])).mappings().first()
+    times = select(taken.place + taken.reports, taken.after).where(taken.allocator_id == row["id"], taken.reports > 0)
+    back = [(0, 0), *connection.execute(times.order_by(taken.number)).all(), (END, END)]
+    begun = replay.modes.fold
+    # With every retraction all was learned again without what it took back: decisions until the next one know that.
+    # Of a policy that began later than its log, only what came after the last retraction can be told.
+    for (until, first), (_, last) in list(pairwise(back))[-1 if any(begun) else 0 :]:
+        learner.state, made = learner.policy.start(), begun[0]
+        if any(begun):
+            before = replay.evidence.bins - learner.since(connection, begun[1]).bins
+            learner.state.evidence.bins[...] = before[learner.active]
+        for decision, part in log_of(connection, row["id"], *begun, until=until if last < END else END):
+            new = made if part is None else part.place
+            if kept is not None and last == END and new >= kept["decisions" if part is None else "reports"]:
+                yield from _kept(learner, kept)
+                kept = None
+            if part is not None:
+                learner.learn(part)
+                continue
+            made += 1
+            if learner.again(decision) != _made(decision) and first <= decision.round < last:
+                yield f"decision {decision.id!r} is not what its policy decides after the log before it"
+    if kept is not None:
+        yield from _kept(learner, kept)
     if learner.state.to_dict() != remembered:
         yield "the state of its policy is not that of the log"
+
+
+def _kept(learner: Learner, kept: RowMapping) -> Iterator[str]:
+    """Compare a state that was kept with that of a learner that has come as far."""
+    if json.loads(json.dumps(learner.state.to_dict())) != json.loads(kept["data"]):
+        yield "the state that was kept is not that of the log"
+
+
+def _made(decision: LoggedDecision) -> dict[str, float] | list[tuple[str, float]]:
+    return decision.wanted or decision.allocation or decision.steps or {}
 
 
 def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Replay:
@@ -213,20 +251,24 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
         ModeCheck(connection, row, dict(zip(names, whole.tolist(), strict=True))),
     )  # fmt: skip
     imports = select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
+    gone, unpushed = retractions.gone(connection, row["id"])
     for key, text in connection.execute(imports):
+        if key in gone:
+            continue
         try:
             body = EvidenceBody.model_validate_json(text)
             replay.evidence.bins[...] += evidence_of_body(body, replay.names, spec.max_budget).bins
         except HeadgateError as error:
             replay.wrong.append(f"import {key!r} cannot be read: {error}")
-    for pushed in edges.pushed(connection, row["id"], replay.names):
+    for pushed in edges.pushed(connection, row["id"], replay.names, unpushed):
         if isinstance(pushed, str):
             replay.wrong.append(pushed)
         else:
             replay.evidence.bins[...] += pushed.bins
+    removed = _add_sums(connection, row, replay)
     version = 0
     for number, (decision, reports) in enumerate(_log(connection, row["id"])):
-        if decision.round != number:
+        if decision.round != number and not removed:
             replay.wrong.append(f"decision {decision.id!r} has round {decision.round}, expected {number}")
         replay.counts["decisions"] += 1
         if decision.version is not None:
@@ -246,10 +288,39 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
     return replay
 
 
+def _add_sums(connection: Connection, row: RowMapping, replay: _Replay) -> bool:
+    """Begin with what rows have left that are gone; False: none is."""
+    table = schema.sums
+    rows = connection.execute(select(table).where(table.c.allocator_id == row["id"])).mappings().all()
+    for one in rows:
+        for counter in (
+            "decisions",
+            "reports",
+            "retracted",
+            "complete",
+            "reward",
+            "budget_units",
+            "given_units",
+            "late",
+        ):
+            replay.counts[counter] += one[counter]
+        replay.modes.add(json.loads(one["modes"]))
+        try:
+            replay.evidence.bins[...] += Evidence.from_dict(json.loads(one["evidence"]), replay.names).bins
+            replay.budgets.bins[...] += Evidence.from_dict(json.loads(one["budgets"]), ["budgets"]).bins
+        except HeadgateError as error:
+            replay.wrong.append(f"sum {one['number']} cannot be read: {error}")
+    if len(rows) != row["removals"]:
+        replay.wrong.append(f"rows have gone {row['removals']} times, there are {len(rows)} sums of them")
+    return bool(rows)
+
+
 def _log(connection: Connection, allocator_id: int) -> Iterator[tuple[LoggedDecision, list[Row[Any]]]]:
     """Go through the decisions in order, each with its reports."""
     decisions, reports = schema.decisions, schema.reports
-    parts = (reports.c[name] for name in ("part", "results", "amounts", "spent", "recorded_at", "by_expiry", "place"))
+    parts = (reports.c[name] for name in (
+        "part", "results", "amounts", "spent", "recorded_at", "by_expiry", "place", "retracts",
+    ))  # fmt: skip
     query = select(decisions, *parts).join_from(decisions, reports, isouter=True)
     query = query.where(decisions.c.allocator_id == allocator_id).order_by(decisions.c.round, reports.c.part)
     rows = connection.execute(query.execution_options(yield_per=_ROWS))

@@ -84,6 +84,12 @@ class ModeCheck:
         found = self._sums[decision.version or 0, decision.mode]
         found[1:] = [found[1] + 1, found[2] + worth, found[3] + worth * worth]
 
+    def add(self, sums: list[list[Any]]) -> None:
+        """Begin with what decisions have left whose rows are gone."""
+        for version, mode, decisions, complete, worth, squares in sums:
+            found, more = self._sums[version, mode], (decisions, complete, Fraction(worth), Fraction(squares))
+            found[:] = [had + has for had, has in zip(found, more, strict=True)]
+
     def differences(self, connection: Connection, allocator_id: int) -> Iterator[str]:
         """Compare the sums with those that are stored."""
         table = schema.modes

@@ -12,9 +12,9 @@ from headgate.estimators import Estimate, likelihood
 from headgate.service import bodies, clock
 from headgate.service.beliefs import best_by
 from headgate.service.engine.learner import Learner, read_evidence
-from headgate.service.engine.records import Heard, LoggedDecision, hear, in_full
-from headgate.service.faults import NotFoundError
+from headgate.service.engine.records import Heard, LoggedDecision, hear, in_full, the_one
 from headgate.service.store import schema
+from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import arms_of, row_of
 
 
@@ -23,11 +23,11 @@ def allocator(connection: Connection, name: str) -> bodies.Allocator:
     return _allocator(connection, row_of(connection, name))
 
 
-def allocators(connection: Connection) -> list[bodies.Allocator]:
-    """Return all allocators by name."""
+def allocators(connection: Connection, asker: Asker = ANYBODY) -> list[bodies.Allocator]:
+    """Return all allocators that exist for who asks, by name."""
     table = schema.allocators
     rows = connection.execute(select(table).order_by(table.c.name)).mappings().all()
-    return [_allocator(connection, row) for row in rows]
+    return [_allocator(connection, row) for row in rows if asker.sees(row["name"])]
 
 
 def _allocator(connection: Connection, row: RowMapping) -> bodies.Allocator:
@@ -51,14 +51,12 @@ def _allocator(connection: Connection, row: RowMapping) -> bodies.Allocator:
 def counts(connection: Connection, row: RowMapping) -> bodies.Counts:
     """Return what became of an allocator's decisions."""
     waiting, unit = schema.waiting, json.loads(row["spec"])["max_budget"] / schema.BUDGET_UNITS
-    here = waiting.c.allocator_id == row["id"]
-    expired = connection.execute(
-        select(func.count()).select_from(waiting).where(here, waiting.c.expires_at < clock.now())
-    ).scalar_one()
+    number = select(func.count()).select_from(waiting).where(waiting.c.allocator_id == row["id"])
+    expired = connection.execute(number.where(waiting.c.expires_at < clock.now())).scalar_one()
     same = ("decisions", "complete", "late", "duplicates", "contradictions", "reward")
     return bodies.Counts(
         **{name: row[name] for name in same},
-        pending=max(row["decisions"] - row["complete"] - expired, 0),
+        pending=max(connection.execute(number).scalar_one() - expired, 0),
         expired=expired,
         budget=row["budget_units"] * unit,
         given=row["given_units"] * unit,
@@ -149,23 +147,38 @@ def decisions(connection: Connection, name: str, after: int | None, limit: int) 
     return bodies.DecisionLog(items=items, next_after=rows[-1]["round"] if len(rows) == limit else None)
 
 
-def decision(connection: Connection, decision_id: str) -> bodies.HistoryItem:
+def decision_row(
+    connection: Connection, decision_id: str, name: str | None, asker: Asker, what: str = "decision"
+) -> RowMapping:
+    """Return the row of a decision: of the allocator named, or the only one of that id that exists for who asks."""
+    table, owners = schema.decisions, schema.allocators
+    query = select(table, owners.c.name.label("owner")).join_from(table, owners).where(table.c.id == decision_id)
+    if what == "live round":
+        query = query.join(schema.live)
+    if name is not None:
+        query = query.where(owners.c.name == name)
+    rows = {row["owner"]: row for row in connection.execute(query).mappings() if asker.sees(row["owner"])}
+    return rows[the_one(decision_id, rows, what)]
+
+
+def decision(
+    connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY
+) -> bodies.HistoryItem:
     """Return one decision with what was heard of it."""
-    table = schema.decisions
-    row = connection.execute(select(table).where(table.c.id == decision_id)).mappings().first()
-    if row is None:
-        raise NotFoundError(f"there is no decision {decision_id!r}")
+    row = decision_row(connection, decision_id, name, asker)
     hear(connection, {(row["allocator_id"], row["round"]): (heard := Heard())})
     return _item(row, heard)
 
 
-def live(connection: Connection, decision_id: str) -> bodies.Live:
+def live(connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY) -> bodies.Live:
     """Return where a live round stands."""
-    made, rounds, steps = schema.decisions.c, schema.live, schema.live_steps.c
-    here = rounds.join(schema.decisions)
-    row = connection.execute(select(rounds).select_from(here).where(made.id == decision_id)).mappings().first()
-    if row is None:
-        raise NotFoundError(f"there is no live round {decision_id!r}")
+    made, rounds, steps = (
+        decision_row(connection, decision_id, name, asker, "live round"),
+        schema.live,
+        schema.live_steps.c,
+    )
+    mine = rounds.c.allocator_id == made["allocator_id"], rounds.c.round == made["round"]
+    row = connection.execute(select(rounds).where(*mine)).mappings().one()
     last = select(steps.answer).where(steps.allocator_id == row["allocator_id"], steps.round == row["round"])
     text = connection.execute(last.order_by(steps.step.desc()).limit(1)).scalar() or row["answer"]
     found = bodies.Live.model_validate_json(text)

@@ -20,23 +20,23 @@ from headgate.policies import Thompson
 from headgate.service.bodies import EvidenceBody, Why
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.modes import unguarded
+from headgate.service.engine.order import END, log_of
 from headgate.service.engine.reasons import Reason
 from headgate.service.engine.records import LoggedDecision
+from headgate.service.engine.retractions import pushed_later, retracted_later
 from headgate.service.engine.versions import changed_since
-from headgate.service.faults import ConflictError, NotFoundError
+from headgate.service.faults import ConflictError
 from headgate.service.store import schema
+from headgate.service.store.keys import ANYBODY, Asker
+from headgate.service.views import decision_row
 
 _STEP = 1e-6
 """Of a central difference, as a share of the amount."""
 
 
-def why(connection: Connection, decision_id: str) -> Why:
+def why(connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY) -> Why:
     """Return the reasons of a decision."""
-    table = schema.decisions
-    row = connection.execute(select(table).where(table.c.id == decision_id)).mappings().first()
-    if row is None:
-        raise NotFoundError(f"there is no decision {decision_id!r}")
-    decision = LoggedDecision.of_row(row)
+    decision = LoggedDecision.of_row(decision_row(connection, decision_id, name, asker))
     if decision.allocation is None or decision.live:
         raise ConflictError(
             f"decision {decision_id!r} is no split at once: a schedule or a live round has no one price"
@@ -45,6 +45,10 @@ def why(connection: Connection, decision_id: str) -> Why:
     owner = connection.execute(select(allocators).where(allocators.c.id == decision.allocator_id)).mappings().one()
     if changed_since(connection, owner["name"], decision.version):
         raise ConflictError(f"decision {decision_id!r} was made by version {decision.version}, which is changed since")
+    gone = schema.sums.c
+    later = select(gone.number).where(gone.allocator_id == decision.allocator_id, gone.after > decision.round)
+    if connection.execute(later.limit(1)).first() is not None:
+        raise ConflictError(f"reports from after decision {decision_id!r} are gone: what was known then cannot be said")
     learner = Learner(connection, owner)
     names = list(decision.allocation)
     places = np.array([learner.position[name] for name in names])
@@ -93,13 +97,27 @@ def evidence_then(connection: Connection, learner: Learner, decision: LoggedDeci
     reports, seen = schema.reports.c, learner.evidence.copy()
     later = reports.allocator_id == learner.id, reports.after > decision.round
     place = connection.execute(select(func.min(reports.place)).where(*later)).scalar()
-    if place is not None:
-        seen.bins[...] -= learner.since(connection, place).bins
-    for table in (schema.imports, schema.pushes):
-        mine = table.c.allocator_id == learner.id, table.c.after > decision.round
-        for text in connection.execute(select(table.c.evidence).where(*mine)).scalars():
-            body = EvidenceBody.model_validate_json(text)
-            seen.bins[...] -= Evidence.from_dict(body.model_dump(), learner.names).bins
+    added: list[tuple[int, float, bool, float]] = []
+    taken: list[tuple[int, float, bool, float]] = []
+    for of, part in log_of(connection, learner.id, END, place, None) if place is not None else ():
+        if part is None:
+            raise AssertionError(of.id)  # no decision is so late
+        rows = taken if part.takes_back else added
+        for name, result in part.results.items():
+            arm = learner.position[name]
+            x = float(np.floor(part.amounts[name])) if learner.whole[arm] else part.amounts[name]
+            if x > 0.0:
+                known = np.nan if result is None or result is True else result
+                rows.append((arm, x, result is not None, known))
+    for rows, sign in ((added, -1.0), (taken, 1.0)):
+        if rows:
+            columns = [np.array(column) for column in zip(*rows, strict=True)]
+            more = Evidence.of_rows(*columns, arms=seen.arms, max_budget=seen.max_budget)
+            seen.bins[...] += sign * more.bins
+    for text in pushed_later(connection, learner.id, decision.round):
+        seen.bins[...] -= Evidence.from_dict(EvidenceBody.model_validate_json(text).model_dump(), learner.names).bins
+    for text in retracted_later(connection, learner.id, decision.round):
+        seen.bins[...] += Evidence.from_dict(EvidenceBody.model_validate_json(text).model_dump(), learner.names).bins
     return seen
 
 

@@ -13,6 +13,7 @@ from headgate.service.memory import Memory
 from headgate.service.snapshots import Snapshot
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import schema
+from headgate.service.store.keys import ANYBODY, Asker
 
 _LINES = 50  # allocators that get a line of their past
 _POINTS = 30
@@ -20,12 +21,12 @@ _RECENT = 0.8
 _IDLE = 60_000_000
 
 
-def overview(connection: Connection, memory: Memory) -> dict[str, Any]:
-    """Return every allocator in short, busy ones first, archived ones last."""
+def overview(connection: Connection, memory: Memory, asker: Asker = ANYBODY) -> dict[str, Any]:
+    """Return every allocator that exists for who asks in short, busy ones first, archived ones last."""
     arms = schema.arms.c
     counts = select(arms.allocator_id, func.count()).where(arms.retired_at.is_(None)).group_by(arms.allocator_id)
     in_use = {row[0]: row[1] for row in connection.execute(counts)}
-    rows = connection.execute(select(schema.allocators)).mappings().all()
+    rows = [row for row in connection.execute(select(schema.allocators)).mappings() if asker.sees(row["name"])]
     rows = sorted(rows, key=lambda row: (row["archived_at"] is not None, -row["decisions"], row["name"]))
     return {
         "allocators": [

@@ -13,7 +13,7 @@ from headgate.service.dashboard.detail import detail
 from headgate.service.dashboard.overview import overview
 from headgate.service.dashboard.pages import file, page
 from headgate.service.faults import NotFoundError, UnavailableError
-from headgate.service.service import Here
+from headgate.service.service import Asks, Here
 from headgate.service.spec import Name
 from headgate.service.store.keys import all_keys, match
 from headgate.service.store.rows import row_of
@@ -32,9 +32,9 @@ async def first_page(request: Request, service: Here) -> Response:
 
 
 @router.get("/data")
-async def first_data(service: Here) -> Response:
+async def first_data(service: Here, asker: Asks) -> Response:
     """Return what the first page shows."""
-    return JSONResponse(await service.look(overview, service.memory))
+    return JSONResponse(await service.look(overview, service.memory, asker))
 
 
 @router.get("/allocators/{name}")

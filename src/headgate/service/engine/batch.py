@@ -7,7 +7,7 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -21,7 +21,19 @@ from headgate.service.engine.learner import Learner
 from headgate.service.engine.live import Playing
 from headgate.service.engine.modes import ModeSums, Split
 from headgate.service.engine.order import Part
-from headgate.service.engine.records import TALLY, Decide, Heard, Held, LoggedDecision, Report, Results, StepTaken, hear
+from headgate.service.engine.records import (
+    TALLY,
+    Decide,
+    Heard,
+    Held,
+    LoggedDecision,
+    Report,
+    Results,
+    StepTaken,
+    check_corrected,
+    hear,
+    the_one,
+)
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError, ServiceError
 from headgate.service.store import schema, statements
 from headgate.service.store.database import Statement
@@ -34,6 +46,10 @@ MOST_WORK = 20_000
 """Decisions times arms that one call may ask for: about half a second of work."""
 
 
+DecisionName = tuple[str, str]
+"""The name of its allocator, and its id."""
+
+
 @dataclass(slots=True)
 class Memory:
     """What a worker remembers from batch to batch: a cache, which may be thrown away at any moment.
@@ -43,12 +59,26 @@ class Memory:
     """
 
     learners: dict[int, Learner] = field(default_factory=dict)
-    decisions: OrderedDict[str, LoggedDecision] = field(default_factory=OrderedDict)
+    decisions: OrderedDict[DecisionName, LoggedDecision] = field(default_factory=OrderedDict)
     """The latest that were committed; they never change."""
-    playing: OrderedDict[str, Playing] = field(default_factory=OrderedDict)
+    playing: OrderedDict[DecisionName, Playing] = field(default_factory=OrderedDict)
     """The latest live rounds that are not over."""
+    names: dict[int, str] = field(default_factory=dict)
+    """Of allocators, by their ids."""
+    removals: dict[int, int] = field(default_factory=dict)
+    """How often rows of theirs had gone: decisions that are remembered may be among them."""
     arms: dict[str, int] = field(default_factory=dict)
     """How many arms an allocator has: what a decision of it costs."""
+
+    def is_stale(self, row: Mapping[str, Any]) -> bool:
+        """Whether rows of an allocator have gone; then nothing of its decisions is remembered any more."""
+        if self.removals.setdefault(row["id"], row["removals"]) == row["removals"]:
+            return False
+        self.removals[row["id"]] = row["removals"]
+        for known in (self.decisions, self.playing):
+            for name in [name for name in known if name[0] == row["name"]]:
+                del known[name]
+        return True
 
     def keep(self, batch: Batch) -> None:
         """Remember what was decided and is committed now, and drop the oldest decisions."""
@@ -86,16 +116,18 @@ class Batch(ABC):
     """Allocators that another has locked, by id and by name."""
     _closed: dict[int, ConflictError] = field(default_factory=dict)
     """Allocators that this version cannot open, with the reason."""
-    _known: dict[str, LoggedDecision] = field(default_factory=dict)
-    """Decisions that the requests speak of, by their ids."""
-    playing: dict[str, Playing] = field(default_factory=dict)
+    _known: dict[DecisionName, LoggedDecision] = field(default_factory=dict)
+    """Decisions that the requests speak of."""
+    _meant: dict[int, LoggedDecision | ServiceError] = field(default_factory=dict)
+    """By the place of a report in the batch, the decision that it is of, or why there is none."""
+    playing: dict[DecisionName, Playing] = field(default_factory=dict)
     """Live rounds that the requests speak of, to be remembered once all is committed."""
     answers: list[Any] = field(default_factory=list)
-    made: dict[str, LoggedDecision] = field(default_factory=dict)
+    made: dict[DecisionName, LoggedDecision] = field(default_factory=dict)
     """Those of this batch."""
     learners: dict[int, Learner] = field(default_factory=dict)
     """Those of the allocators, to be remembered once all is committed."""
-    _heard: dict[str, Heard] = field(default_factory=dict)
+    _heard: dict[DecisionName, Heard] = field(default_factory=dict)
     """What has been reported of those that are reported now."""
     _modes: ModeSums | None = None
     """What comes of decisions by their mode, where some are compared."""
@@ -108,10 +140,13 @@ class Batch(ABC):
         for place, request in enumerate(requests):
             if not isinstance(request, Decide):
                 try:
+                    decision = self._meant[place]
+                    if isinstance(decision, ServiceError):
+                        raise decision
                     if isinstance(request, Report):
-                        answers[place] = self._absorb(request)
+                        answers[place] = self._absorb(request, decision)
                     else:
-                        answers[place] = self._go_on(request)
+                        answers[place] = self._go_on(request, decision)
                 except REFUSALS as refusal:
                     answers[place] = refusal
         for key in {report["allocator_id"]: None for report in self._write[statements.REPORTED]}:
@@ -119,7 +154,9 @@ class Batch(ABC):
             self._write[statements.ADD] += learner.settle()
             self._rows[key]["seq"] = learner.seq
         # Only now that nobody else decides: an id may have been used while we waited for the lock.
-        self._find({r.request.decision_id for r in requests if isinstance(r, Decide) and r.request.decision_id})
+        self._find(
+            {(r.allocator, r.request.decision_id) for r in requests if isinstance(r, Decide) and r.request.decision_id}
+        )
         for place, request in enumerate(requests):
             if isinstance(request, Decide):
                 try:
@@ -141,16 +178,25 @@ class Batch(ABC):
 
     def _lock(self, requests: Sequence[Decide | Report | StepTaken]) -> None:
         """Lock the allocators of these requests, always in one order, and catch up with other workers."""
-        reported = {r.decision_id for r in requests if not isinstance(r, Decide)}
         names = {r.allocator for r in requests if isinstance(r, Decide)}
-        self._find(reported)
+        self._find({(r.allocator, r.decision_id) for r in requests if not isinstance(r, Decide)})
         rounds: dict[tuple[int, int], Heard] = {}
-        for decision in self._known.values():
-            rounds[decision.allocator_id, decision.round] = self._heard[decision.id] = Heard()
+        by_id: dict[str, list[str]] = defaultdict(list)
+        for name, key in self._known:
+            by_id[key].append(name)
+        for place, request in enumerate(requests):
+            if not isinstance(request, Decide):
+                decision = self._meant[place] = self._speaks_of(request, by_id)
+                if isinstance(decision, LoggedDecision) and decision.name not in self._heard:
+                    rounds[decision.allocator_id, decision.round] = self._heard[decision.name] = Heard()
         ids = {allocator_id for allocator_id, _ in rounds}
         lock = statements.LOCK if self._patient else statements.LOCK_FREE
+        stale = set()
         for row in lock.rows(self._connection, ids=list(ids), names=list(names)):
             self._rows[row["id"]], self._ids[row["name"]] = row, row["id"]
+            self._memory.names[row["id"]] = row["name"]
+            if self._memory.is_stale(row):
+                stale.add(row["name"])
             learner = self._memory.learners.pop(row["id"], None)
             try:
                 if learner is None:
@@ -166,38 +212,65 @@ class Batch(ABC):
             for row in statements.NAMED.rows(self._connection, ids=list(ids), names=list(names)):
                 if row["id"] not in self._rows:
                     self._held[row["id"]] = self._held[row["name"]] = Held(row["id"])
+        if stale:
+            self._look_again(stale)
         if rounds:
             hear(self._connection, rounds)
 
-    def _find(self, ids: Iterable[str]) -> None:
-        """Get to know the decisions of these ids, as far as there are any."""
-        missing = []
-        for key in ids:
-            decision = self._memory.decisions.get(key)
-            if decision is None:
-                missing.append(key)
-            else:
-                self._known[key] = decision
+    def _look_again(self, stale: Container[str]) -> None:
+        """Find out which decisions are still there, of allocators of which rows have gone."""
+        sought = [name for name in self._known if name[0] in stale]
+        for name in sought:
+            del self._known[name]
+        self._find(sought)
+        for place, decision in self._meant.items():
+            if isinstance(decision, LoggedDecision) and decision.name not in self._known:
+                self._meant[place] = NotFoundError(f"there is no decision {decision.id!r}")
+
+    def _find(self, names: Iterable[tuple[str | None, str]]) -> None:
+        """Get to know the decisions of these names, as far as there are any; of ids alone, those of all allocators."""
+        sought, missing, known = list(names), set(), self._memory.decisions
+        alone = [key for allocator, key in sought if allocator is None]
+        if alone:  # only the database knows whose they are
+            owners = statements.WHOSE.rows(self._connection, ids=alone)
+            sought = [(self._memory.names.get(row["allocator_id"], ""), row["id"]) for row in owners] + sought
+        for allocator, key in sought:
+            decision = None if allocator is None else known.get((allocator, key))
+            if decision is not None:
+                self._known[decision.name] = decision
+            elif allocator is not None:
+                missing.add(key)
         if missing:
-            for row in statements.FIND.rows(self._connection, ids=missing):
-                self._known[row["id"]] = LoggedDecision.of_row(row)
+            for row in statements.FIND.rows(self._connection, ids=list(missing)):
+                decision = LoggedDecision.of_row(row)
+                self._known[decision.name] = decision
+
+    def _speaks_of(self, request: Report | StepTaken, by_id: Mapping[str, list[str]]) -> LoggedDecision | ServiceError:
+        """Return the decision that a report is of: of the allocator it names, or the only one that its asker sees."""
+        what = "decision" if isinstance(request, Report) else "live round"
+        names = [name for name in by_id.get(request.decision_id, ()) if request.asker.sees(name)]
+        if request.allocator is not None:
+            names = [name for name in names if name == request.allocator]
+        try:
+            return self._known[the_one(request.decision_id, names, what), request.decision_id]
+        except ServiceError as refusal:
+            return refusal
 
     # -- absorb ------------------------------------------------------------------------------------------------------
 
-    def _absorb(self, report: Report) -> str:
-        """Take a report: what is new in it is counted and written, a repeat changes nothing."""
-        decision = self._known.get(report.decision_id)
-        if decision is None:
-            raise NotFoundError(f"there is no decision {report.decision_id!r}")
+    def _absorb(self, report: Report, decision: LoggedDecision) -> str:
+        """Take a report of a decision: what is new in it is counted and written, a repeat changes nothing."""
         if decision.allocator_id in self._held:
             raise self._held[decision.allocator_id]
         row, learner = self._rows[decision.allocator_id], self.learners.get(decision.allocator_id)
-        heard = self._heard[decision.id]
+        heard = self._heard[decision.name]
         if learner is None:
             raise self._closed[decision.allocator_id]
         said: dict[str, float] = {}
         if decision.live and not report.ends_live:
-            return self._end_live(decision, report)
+            if report.outcome is None or not heard.parts or heard.counted:
+                return self._end_live(decision, report)
+            check_corrected(report.outcome, learner.position)
         if report.outcome is None:  # silence until the deadline says that every silent arm failed
             results: Results = dict.fromkeys(decision.silent(heard) or ())
             spent, late = None, False
@@ -236,6 +309,8 @@ class Batch(ABC):
                 "by_expiry": report.outcome is None or (report.ends_live and late),
                 "place": row["reports"],
                 "after": row["decisions"],
+                "key_id": report.asker.key_id,
+                "retracts": None,
             }
             lasted = None if spent is None else decision.lasted(spent)
             if learner.ordered:
@@ -273,12 +348,12 @@ class Batch(ABC):
         if key is None:
             raise self._held.get(asked.allocator) or NotFoundError(f"there is no allocator {asked.allocator!r}")
         body = request.model_dump_json(exclude={"decision_id"}, exclude_defaults=True)
-        before = self._known.get(request.decision_id or "")
+        before = self._known.get((asked.allocator, request.decision_id or ""))
         live = isinstance(request, LiveRequest)
         if live:
             body = json.dumps({"live": True} | json.loads(body))
         if before is not None:
-            if before.allocator_id != key or _meaning(before.request) != _meaning(body):
+            if _meaning(before.request) != _meaning(body):
                 raise ConflictError(f"decision {before.id!r} was asked for with another body")
             self._rows[key]["duplicates"] += 1
             return self._again(before) if live else before.answer
@@ -334,19 +409,20 @@ class Batch(ABC):
             "created_at": self._now,
             "expires_at": expires_at,
         }
-        self._known[name] = self.made[name] = made = LoggedDecision(
-            **logged, allocation=allocation, steps=steps, live=live, version=row["config"], mode=split.mode,
-            probability=split.probability, wanted=split.wanted,
+        made = LoggedDecision(
+            **logged, allocator=asked.allocator, allocation=allocation, steps=steps, live=live, version=row["config"],
+            mode=split.mode, probability=split.probability, wanted=split.wanted,
             compared=split.mode != "policy" or split.probability < 1.0,
         )  # fmt: skip
+        self._known[asked.allocator, name] = self.made[asked.allocator, name] = made
         if made.compared:
             self._sums().decided(made)
-        self._write[statements.DECIDED].append(logged)
+        self._write[statements.DECIDED].append({**logged, "key_id": asked.asker.key_id, "subject": request.subject})
         if allocation and learner.reason is not None:
             self._write[statements.REASON].append({**logged, "data": learner.reason})
         if opened is not None:
             row["decisions"] += 1
-            return self._opened(made, opened)
+            return self._opened(made, opened, asked)
         if allocation is None or any(allocation.values()):
             self._write[statements.WAIT].append(logged)
         else:  # nobody got anything: there is nothing to be reported
@@ -367,7 +443,7 @@ class Batch(ABC):
     # -- live rounds: `LiveBatch` plays them -------------------------------------------------------------------------
 
     @abstractmethod
-    def _opened(self, decision: LoggedDecision, playing: Playing) -> str:
+    def _opened(self, decision: LoggedDecision, playing: Playing, asked: Decide) -> str:
         """Store a live round that begins, and hand out its first step."""
 
     @abstractmethod
@@ -375,7 +451,7 @@ class Batch(ABC):
         """Return what was answered when a live round began."""
 
     @abstractmethod
-    def _go_on(self, step: StepTaken) -> str:
+    def _go_on(self, step: StepTaken, decision: LoggedDecision) -> str:
         """Take the report of a step of a live round, and hand out the next."""
 
     @abstractmethod

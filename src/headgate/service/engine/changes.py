@@ -29,6 +29,7 @@ from headgate.service.spec import (
 )
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
+from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import arms_of, row_of
 
 WARM_START = "warm-start"
@@ -36,7 +37,12 @@ WARM_START = "warm-start"
 
 
 def create(
-    connection: Connection, actor: str, name: str, spec: AllocatorSpec, evidence: EvidenceBody | None = None
+    connection: Connection,
+    actor: str,
+    name: str,
+    spec: AllocatorSpec,
+    evidence: EvidenceBody | None = None,
+    asker: Asker = ANYBODY,
 ) -> bool:
     """Create an allocator that knows this evidence; False if there is the same already."""
     check(spec)
@@ -66,7 +72,7 @@ def create(
     write_terms(connection, key, 0, spec, arms)
     note(connection, actor, "create allocator", name, {"version": 0} | said_of(spec))
     if evidence is not None:
-        import_evidence(connection, actor, name, WARM_START, evidence, "evidence")
+        import_evidence(connection, actor, name, WARM_START, evidence, "evidence", asker)
     return True
 
 
@@ -146,7 +152,13 @@ def _retire(connection: Connection, arm: Row[Any], moment: int | None) -> None:
 
 
 def import_evidence(
-    connection: Connection, actor: str, name: str, key: str, body: EvidenceBody, within: str = ""
+    connection: Connection,
+    actor: str,
+    name: str,
+    key: str,
+    body: EvidenceBody,
+    within: str = "",
+    asker: Asker = ANYBODY,
 ) -> ImportAnswer:
     """Add evidence gathered elsewhere, once for each key."""
     row, table = row_of(connection, name, lock=True), schema.imports
@@ -169,6 +181,7 @@ def import_evidence(
             evidence=body.model_dump_json(),
             imported_at=clock.now(),
             after=row["decisions"],
+            key_id=asker.key_id,
         )
     )
     note(connection, actor, "import evidence", name, {"import": key, "trials": trials})
@@ -220,7 +233,7 @@ def keep_state(connection: Connection, allocator_id: int, version: int) -> None:
 
 def said_of(spec: AllocatorSpec) -> dict[str, Any]:
     """Return what the audit log has of a version."""
-    said = spec.model_dump(include={"law", "policy"})
+    said = spec.model_dump(include={"law", "policy", "keep_days"})
     if spec.baseline is not None:
         said |= spec.model_dump(include={"baseline", "holdout", "shadow", "guard"})
     return said

@@ -27,7 +27,7 @@ from headgate.service.engine import known
 from headgate.service.engine.baseline import Baseline
 from headgate.service.engine.live import Playing
 from headgate.service.engine.modes import Split, began, draw, unguarded
-from headgate.service.engine.order import Part, in_order, log_of
+from headgate.service.engine.order import Part, in_order, log_of, retracted_since
 from headgate.service.engine.reasons import reason_of
 from headgate.service.engine.records import LoggedDecision, Results
 from headgate.service.faults import ConflictError, RefusedError
@@ -153,6 +153,8 @@ class Learner:
         """Decide and absorb again, in the order of the log, what has been added to it since."""
         if self.stands == (row["decisions"], row["reports"]):
             return
+        if retracted_since(connection, self.id, self.stands[1]):  # what was learned is learned again, without it
+            self.state, self.stands = self.beginning(connection)
         for decision, part in log_of(connection, self.id, *self.stands):
             if part is None:
                 self.again(decision)
@@ -351,6 +353,14 @@ class Learner:
         """Add evidence from elsewhere to what this transaction has gathered."""
         self._arms_delta.bins[...] += bins
         self._touched.update(range(len(self.names)))
+
+    def gathered(self) -> tuple[Evidence, Evidence]:
+        """Return what this transaction has gathered, of arms and of budgets, as evidence that shares its numbers."""
+        return self._arms_delta, self._budgets_delta
+
+    def take_back(self) -> None:
+        """Turn what this transaction has gathered into its negative: it is to be subtracted."""
+        self._delta.bins[...] *= -1.0
 
     def settle(self) -> Cells:
         """Take over what was gathered; return it as cells to add to the database, in the order of their keys."""

@@ -16,6 +16,8 @@ from headgate.policies import Policy
 from headgate.service.engine.records import LoggedDecision, Results
 from headgate.service.store import schema
 
+END = 2**62
+"""After all rows of any log."""
 _ROWS = 1_000  # that are read at once
 
 
@@ -35,22 +37,48 @@ class Part:
     """How long the budget lasted, if this part says so and somebody plans by it."""
     request: str
     """What the decision was asked for with: its features are there."""
+    place: int = 0
+    """Among all rows of the log, as far as the log has it."""
+    takes_back: bool = False
+    """Whether it takes back a report that said this."""
+
+
+def retracted_since(connection: Connection, allocator_id: int, reports: int) -> bool:
+    """Whether a report was taken back after so many rows of the log."""
+    table = schema.reports.c
+    here = table.allocator_id == allocator_id, table.place >= reports, table.retracts.is_not(None)
+    return connection.execute(select(table.place).where(*here).limit(1)).first() is not None
 
 
 def log_of(
-    connection: Connection, allocator_id: int, decisions: int = 0, reports: int = 0
+    connection: Connection, allocator_id: int, decisions: int = 0, reports: int = 0, until: int | None = END
 ) -> Iterator[tuple[LoggedDecision, Part | None]]:
-    """Go through the log after so many decisions and reports: a decision that is made, or one and a report of it."""
+    """Go through the log after so many decisions and reports: a decision that is made, or one and a report of it.
+
+    Reports that were taken back are left out, as if nobody had heard them: those of which the log says so before its
+    row `until`. With None nothing is left out, and parts that take others back come in their places.
+    """
     made, heard = schema.decisions, schema.reports
     others = heard.alias()
-    spent = select(func.max(others.c.spent)).where(
-        others.c.allocator_id == heard.c.allocator_id, others.c.round == heard.c.round
-    )
-    own = heard.c.results, heard.c.amounts, heard.c.spent, heard.c.after, spent.scalar_subquery().label("in_all")
+    same = others.c.allocator_id == heard.c.allocator_id, others.c.round == heard.c.round
+    # A schedule's amounts are those of the latest word on what was spent, that of the part itself included.
+    spent = (
+        select(others.c.spent)
+        .where(*same, others.c.spent.is_not(None), others.c.retracts.is_(None))
+        .where(others.c.part <= func.coalesce(heard.c.retracts, heard.c.part))
+        .order_by(others.c.part.desc()).limit(1)
+    )  # fmt: skip
+    own = (
+        heard.c.results, heard.c.amounts, heard.c.spent, heard.c.after, heard.c.retracts, heard.c.place,
+        spent.scalar_subquery().label("in_all"),
+    )  # fmt: skip
     parts = (
         select(made, *own).join_from(heard, made)
         .where(heard.c.allocator_id == allocator_id, heard.c.place >= reports).order_by(heard.c.place)
     )  # fmt: skip
+    if until is not None:
+        taken = select(others.c.part).where(*same, others.c.retracts == heard.c.part, others.c.place < until)
+        parts = parts.where(heard.c.retracts.is_(None), ~taken.exists())
     asked = select(made).where(made.c.allocator_id == allocator_id, made.c.round >= decisions).order_by(made.c.round)
     rounds = iter(connection.execute(asked.execution_options(yield_per=_ROWS)).mappings())
     names = made.c.keys()
@@ -61,9 +89,8 @@ def log_of(
         decision = LoggedDecision.of_row({name: row[name] for name in names})
         said = json.loads(row["amounts"] or "{}")
         lasted = None if row["spent"] is None else decision.lasted(row["spent"])
-        yield (
-            decision,
-            Part(json.loads(row["results"]), decision.amounts(row["in_all"]) | said, lasted, decision.request),
-        )
+        amounts = decision.amounts(row["in_all"]) | said
+        back = row["retracts"] is not None
+        yield decision, Part(json.loads(row["results"]), amounts, lasted, decision.request, row["place"], back)
     for row in rounds:
         yield LoggedDecision.of_row(row), None

@@ -15,12 +15,13 @@ from headgate.service.engine.changes import add_evidence, evidence_of_body, refu
 from headgate.service.engine.learner import Learner
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.store import schema
+from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import row_of
 
 IN_ORDER = "it cannot decide at edges"
 
 
-def push(connection: Connection, name: str, edge: str, number: int, body: Push) -> PushAnswer:
+def push(connection: Connection, name: str, edge: str, number: int, body: Push, asker: Asker = ANYBODY) -> PushAnswer:
     """Add what an edge has seen, once for each number of its pushes."""
     row, table = row_of(connection, name, lock=True), schema.pushes
     digest = digest_of(body)
@@ -52,17 +53,19 @@ def push(connection: Connection, name: str, edge: str, number: int, body: Push) 
             digest=digest,
             pushed_at=clock.now(),
             after=row["decisions"],
+            key_id=asker.key_id,
         )
     )
     return PushAnswer(edge=edge, number=number, repeated=False, trials=trials)
 
 
 def digest_of(body: Push) -> str:
-    """Return what tells one push from another."""
-    return hashlib.sha256(body.model_dump_json().encode()).hexdigest()
+    """Return what tells one push from another; edges that know of no versions send what they always have."""
+    unsaid = {"decisions": {"__all__": {"version"}}} if all(one.version is None for one in body.decisions) else None
+    return hashlib.sha256(body.model_dump_json(exclude=unsaid).encode()).hexdigest()
 
 
-def learner_body(learner: Learner, known: tuple[int, int] | None) -> dict[str, object]:
+def learner_body(learner: Learner, known: tuple[int, int] | None, archived: bool = False) -> dict[str, object]:
     """Return what an edge needs to decide as this learner does; `known` is the config and seq that it has."""
     if learner.spec.holdout or learner.spec.shadow:
         word = (
@@ -80,5 +83,6 @@ def learner_body(learner: Learner, known: tuple[int, int] | None) -> dict[str, o
         "arms": learner.names,
         "active": np.asarray(learner.active).tolist(),
         "policy": {"name": learner.policy.name, "options": learner.policy.plain_options()},
+        "archived": archived,
         "evidence": seen,
     }

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias
 
 from sqlalchemy import Connection
 
 from headgate.service.bodies import ArmResult, DecisionRequest, Outcome, StepReport
-from headgate.service.faults import ConflictError, RefusedError, ServiceError
+from headgate.service.faults import ConflictError, NotFoundError, RefusedError, ServiceError
 from headgate.service.store import schema, statements
+from headgate.service.store.keys import ANYBODY, Asker
 
 TALLY = ("complete", "reward", "budget_units", "given_units")
 """The counters of an allocator that count complete decisions."""
 Results: TypeAlias = dict[str, float | Literal[True] | None]
 """By arm: the threshold of a success, True for a success whose threshold is not known, None for a failure."""
+
+
+def the_one(decision_id: str, names: Iterable[str], what: str = "decision") -> str:
+    """Return the name of the one allocator that has such a decision or live round, of those that the asker sees."""
+    found = sorted(names)
+    if not found:
+        raise NotFoundError(f"there is no {what} {decision_id!r}")
+    if len(found) > 1:
+        part = "live" if what == "live round" else "decisions"
+        paths = ", ".join(f"/v1/allocators/{name}/{part}/{decision_id}" for name in found[:3])
+        raise ConflictError(
+            f"{len(found)} allocators have a {what} {decision_id!r}: say which, {paths}{', ...' * (len(found) > 3)}"
+        )
+    return found[0]
 
 
 def in_full(result: float | Literal[True] | None, amount: float | None = None) -> ArmResult:
@@ -32,6 +47,7 @@ class Decide:
     request: DecisionRequest
     together: int = 1
     """How many decisions its call asks for."""
+    asker: Asker = ANYBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +58,9 @@ class Report:
     outcome: Outcome | None
     ends_live: bool = False
     """Whether it is what came of a live round in all, and not what somebody reports."""
+    allocator: str | None = None
+    """Whose decision it is; None: of the only one that has such a decision."""
+    asker: Asker = ANYBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +70,9 @@ class StepTaken:
     decision_id: str
     number: int
     told: StepReport
+    allocator: str | None = None
+    """Whose live round it is; None: of the only one that has such a round."""
+    asker: Asker = ANYBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +102,9 @@ class Heard:
     """What arms really got, where that was said."""
     spent: float | None = None
     parts: int = 0
+    """Rows of the log, those that take others back too."""
+    counted: int = 0
+    """Of these, the reports that count: that were not taken back."""
 
     def add(self, results: Results, amounts: Mapping[str, float], spent: float | None) -> None:
         """Take over one more part."""
@@ -87,6 +112,25 @@ class Heard:
         self.amounts.update(amounts)
         self.spent = spent if self.spent is None else self.spent
         self.parts += 1
+        self.counted += 1
+
+    def take_back(self, results: Results, amounts: Mapping[str, float], spent: float | None) -> None:
+        """Take over a part that takes back another, which said this."""
+        for said in (*results, *amounts):
+            self.results.pop(said, None)
+            self.amounts.pop(said, None)
+        self.spent = self.spent if spent is None else None
+        self.parts += 1
+        self.counted -= 1
+
+
+def check_corrected(outcome: Outcome, arms: Container[str]) -> None:
+    """Raise unless the outcome of a live round, whose report was taken back, says what each arm got."""
+    for arm, result in outcome.results.items():
+        if arm not in arms:
+            raise RefusedError(f"there is no arm {arm!r}", f"results.{arm}")
+        if result.amount is None:
+            raise RefusedError("amount must say what the arm got in the live round", f"results.{arm}.amount")
 
 
 def hear(connection: Connection, rounds: Mapping[tuple[int, int], Heard]) -> None:
@@ -96,8 +140,11 @@ def hear(connection: Connection, rounds: Mapping[tuple[int, int], Heard]) -> Non
     else:
         wanted = dict(zip(("ids", "rounds"), map(list, zip(*rounds, strict=True)), strict=True))
     for row in statements.HEARD.rows(connection, **wanted):
-        said = json.loads(row["amounts"]) if row["amounts"] else {}
-        rounds[row["allocator_id"], row["round"]].add(json.loads(row["results"]), said, row["spent"])
+        said, heard = json.loads(row["amounts"]) if row["amounts"] else {}, rounds[row["allocator_id"], row["round"]]
+        (heard.add if row["retracts"] is None else heard.take_back)(json.loads(row["results"]), said, row["spent"])
+
+
+_COLUMNS = ("id", "allocator_id", "round", "budget", "request", "answer", "created_at", "expires_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +159,8 @@ class LoggedDecision:
     answer: str
     created_at: int
     expires_at: int | None
+    allocator: str
+    """Its name."""
     allocation: dict[str, float] | None
     steps: list[tuple[str, float]] | None
     version: int | None = None
@@ -132,9 +181,15 @@ class LoggedDecision:
         answer = json.loads(row["answer"])
         steps = None if answer["schedule"] is None else [(step["arm"], step["amount"]) for step in answer["schedule"]]
         said = {"allocation": answer["allocation"], "wanted": answer.get("policy_allocation")}
-        said |= {name: answer.get(name) for name in ("version", "mode", "probability")}
+        said |= {name: answer.get(name) for name in ("allocator", "version", "mode", "probability")}
         said["compared"] = said["mode"] is not None and (said["mode"], said["probability"]) != ("policy", 1.0)
-        return cls(**row, **said, steps=steps, live=answer["allocation"] == {})
+        own = {name: row[name] for name in _COLUMNS}
+        return cls(**own, **said, steps=steps, live=answer["allocation"] == {})
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """What it is known by: its allocator's name and its id."""
+        return self.allocator, self.id
 
     def amounts(self, spent: float | None) -> dict[str, float]:
         """Return what each arm was given: as allocated, or as far as the schedule was carried out."""
@@ -166,14 +221,14 @@ class LoggedDecision:
     def silent(self, heard: Heard) -> list[str] | None:
         """Return the arms that got something and were not reported; None while nobody knows what they got."""
         if self.live:
-            return [] if heard.parts else None
+            return [] if heard.counted else None
         if self.steps is not None and heard.spent is None:
             return None
         return [arm for arm, amount in self.amounts(heard.spent).items() if amount > 0.0 and arm not in heard.results]
 
     def tally(self, heard: Heard, cascade: bool, scale: float) -> tuple[int, int, int, int]:
         """Return what a decision adds to the counters of `TALLY`: nothing until all of it has been reported."""
-        if (self.steps is not None and heard.spent is None) or (self.live and not heard.parts):
+        if (self.steps is not None and heard.spent is None) or (self.live and not heard.counted):
             return 0, 0, 0, 0
         given = self.amounts(heard.spent)
         if any(given[arm] > 0.0 for arm in given.keys() - heard.results.keys()):

@@ -76,7 +76,8 @@ def change(connection: Connection, actor: str, name: str, body: AllocatorChange)
     )
     write_terms(connection, row["id"], version, spec, in_use, fold)
     said = {"version": version, "arms": [arm.model_dump() for arm in new.values()]} | said_of(spec)
-    note(connection, actor, _CHANGE, name, said)
+    decides = meaning(spec) | {"keep_days": None} != meaning(old) | {"keep_days": None} or after != before
+    note(connection, actor, _CHANGE if decides else "change keep_days", name, said)
     return True
 
 

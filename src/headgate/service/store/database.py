@@ -273,7 +273,7 @@ def _at_newest_version(database: Database, migrate: bool) -> bool:
     if not migrate:
         with database.engine.connect().execution_options(looking=True) as connection:
             return MigrationContext.configure(connection).get_current_revision() == scripts.get_current_head()
-    with database.engine.begin() as connection:  # on SQLite this is the write lock
+    with _rebuilding(database) as connection, connection.begin():  # on SQLite this is the write lock
         database.be_patient(connection)
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
@@ -290,6 +290,21 @@ def _at_newest_version(database: Database, migrate: bool) -> bool:
                 "use the newer Headgate that made them, or restore a backup from before"
             )
     return True
+
+
+@contextmanager
+def _rebuilding(database: Database) -> Iterator[Connection]:
+    """Return a connection by which SQLite may write a table anew that others refer to: that is checked no more."""
+    with database.engine.connect() as connection:
+        if not database.is_sqlite:
+            yield connection
+            return
+        driver: Any = connection.connection.driver_connection
+        driver.execute("PRAGMA foreign_keys=OFF")
+        try:
+            yield connection
+        finally:
+            driver.execute("PRAGMA foreign_keys=ON")
 
 
 def migration_config(connection: Connection | None) -> Any:

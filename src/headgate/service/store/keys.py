@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +22,33 @@ from headgate.service.store.audit import note
 from headgate.service.store.schema import keys
 
 Scope = Literal["read", "decide", "admin"]
+_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\*?")
+_MOST_PATTERNS = 100
 SCOPES: tuple[Scope, ...] = ("read", "decide", "admin")  # each may do all that those before it may
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks: the key, and the allocators that exist for it."""
+
+    key_id: str | None = None
+    bound: tuple[str, ...] | None = None
+    """Names, or beginnings of names with a star; None: all."""
+
+    def sees(self, name: str) -> bool:
+        """Whether an allocator of that name exists for it.
+
+        >>> shop = Asker("k", ("shop-*", "quiz"))
+        >>> shop.sees("shop-1"), shop.sees("quiz"), shop.sees("quiz2"), shop.sees("shop")
+        (True, True, False, False)
+        """
+        if self.bound is None:
+            return True
+        return any(name.startswith(one[:-1]) if one.endswith("*") else name == one for one in self.bound)
+
+
+ANYBODY = Asker()
+"""Who asks where keys are not used, and the service itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +63,51 @@ class Key:
     """Requests a second, in the long run; bursts may be twice that."""
     created_at: int
     revoked_at: int | None = None
+    allocators: str | None = None
+    """Names of the allocators it is bound to, or beginnings of names with a star, between spaces; None: all."""
+
+    def asker(self) -> Asker:
+        """Return who asks with it, for the log and for what may be seen."""
+        return Asker(self.id, None if self.allocators is None else tuple(self.allocators.split(" ")))
 
     def may(self, scope: Scope) -> bool:
         """Whether the key is good for that."""
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
 
-def create_key(connection: Connection, actor: str, name: str, scope: str, rate: float) -> str:
-    """Store a new key and return its secret, which is not stored."""
+def create_key(
+    connection: Connection, actor: str, name: str, scope: str, rate: float, allocators: Sequence[str] | None = None
+) -> str:
+    """Store a new key and return its secret, which is not stored.
+
+    `allocators` binds it: names, or beginnings of names with a star. Others do not exist for it.
+    """
     if scope not in SCOPES:
         raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
     if not name or len(name) > 100 or not name.isprintable():
         raise InputError(f"a key's name must be printable text of 1 to 100 characters, got {name!r}")
     if not 0.0 < rate < float("inf"):
         raise InputError(f"rate must be requests a second, > 0, got {rate!r}")
+    if allocators is not None and not 1 <= len(allocators) <= _MOST_PATTERNS:
+        raise InputError(f"a key is bound to 1 to {_MOST_PATTERNS} allocators, got {len(allocators)}")
+    for one in allocators or ():
+        if _PATTERN.fullmatch(one) is None:
+            raise InputError(f"allocators must be names, or beginnings of names with a star (shop-*), got {one!r}")
+    bound = None if allocators is None else " ".join(allocators)
     key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     connection.execute(
-        insert(keys).values(id=key_id, name=name, digest=digest(secret), scope=scope, rate=rate, created_at=clock.now())
+        insert(keys).values(
+            id=key_id,
+            name=name,
+            digest=digest(secret),
+            scope=scope,
+            rate=rate,
+            created_at=clock.now(),
+            allocators=bound,
+        )
     )
-    note(connection, actor, "create key", key_id, {"name": name, "scope": scope})
+    said = {"name": name, "scope": scope} | ({} if bound is None else {"allocators": bound})
+    note(connection, actor, "create key", key_id, said)
     return f"hg_{key_id}_{secret}"
 
 

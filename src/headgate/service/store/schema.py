@@ -1,5 +1,8 @@
 """The tables. `decisions`, `reports`, `live_steps`, `imports`, `pushes` are only added to; all else follows from them.
 
+What is taken back is a row more (`reports.retracts`, `retractions`). Rows go after their time, or with their subject,
+and leave their sum (`sums`): nothing else removes one.
+
 A decision is numbered by its allocator: (allocator, round), in the order in which they were made. What was heard of it
 are its parts. Times are microseconds since 1970, amounts of evidence whole units, so that every sum is exact.
 """
@@ -51,6 +54,7 @@ allocators = sa.Table(
     _count("late"),
     _count("duplicates"),
     _count("contradictions"),
+    sa.Column("removals", sa.BigInteger, nullable=False, default=0, server_default="0"),  # times that rows have gone
 )
 
 arms = sa.Table(
@@ -72,13 +76,17 @@ decisions = sa.Table(
     metadata,
     sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
     sa.Column("round", sa.BigInteger, nullable=False),
-    sa.Column("id", sa.String(100), nullable=False, unique=True),
+    sa.Column("id", sa.String(100), nullable=False),  # of its allocator's: others may have the same
     sa.Column("budget", sa.Float(53)),  # null: a schedule, for a budget that is not known
     sa.Column("request", sa.Text, nullable=False),
     sa.Column("answer", sa.Text, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("expires_at", sa.BigInteger),
+    sa.Column("key_id", sa.String(16)),  # of who asked, where keys are used
+    sa.Column("subject", sa.String(100)),  # whom it is about, where that was said
     sa.PrimaryKeyConstraint("allocator_id", "round"),
+    sa.UniqueConstraint("id", "allocator_id"),
+    sa.Index(None, "allocator_id", "subject"),
 )
 
 #: Of decisions that split a budget at once: the curves that they were the best for, and the price.
@@ -105,6 +113,8 @@ reports = sa.Table(
     sa.Column("by_expiry", sa.Boolean, nullable=False, default=False),
     sa.Column("place", sa.BigInteger),  # among all reports of the allocator, in the order in which they were heard
     sa.Column("after", sa.BigInteger),  # the number of decisions that had been made then
+    sa.Column("key_id", sa.String(16)),  # of who reported, where keys are used
+    sa.Column("retracts", sa.Integer),  # the part of the same decision that this one takes back, word for word
     sa.PrimaryKeyConstraint("allocator_id", "round", "part"),
     sa.ForeignKeyConstraint(["allocator_id", "round"], ["decisions.allocator_id", "decisions.round"]),
     sa.Index(None, "allocator_id", "place"),
@@ -119,6 +129,7 @@ imports = sa.Table(
     sa.Column("evidence", sa.Text, nullable=False),
     sa.Column("imported_at", sa.BigInteger, nullable=False),
     sa.Column("after", sa.BigInteger),  # the number of decisions that had been made then
+    sa.Column("key_id", sa.String(16)),
     sa.PrimaryKeyConstraint("allocator_id", "id"),
 )
 
@@ -136,7 +147,45 @@ pushes = sa.Table(
     sa.Column("digest", sa.String(64), nullable=False),  # of the body, by which it is known again
     sa.Column("pushed_at", sa.BigInteger, nullable=False),
     sa.Column("after", sa.BigInteger, nullable=False),  # the number of decisions that had been made then
+    sa.Column("key_id", sa.String(16)),
+    sa.Column("emptied_at", sa.BigInteger),  # when its decisions went, which were kept for the record alone
     sa.PrimaryKeyConstraint("allocator_id", "edge", "number"),
+)
+
+#: What was taken back: reports have a row of the log each, imports and pushes of edges are named here.
+retractions = sa.Table(
+    "retractions",
+    metadata,
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("id", sa.String(100), nullable=False),
+    sa.Column("request", sa.Text, nullable=False),
+    _count("reports"),  # how many were taken back
+    _count("trials"),  # results of arms in all that was taken back
+    sa.Column("imports", sa.Text, nullable=False),  # their ids
+    sa.Column("pushes", sa.Text, nullable=False),  # their edges and numbers
+    sa.Column("place", sa.BigInteger, nullable=False),  # of its first row among the allocator's reports
+    sa.Column("after", sa.BigInteger, nullable=False),  # the number of decisions that had been made then
+    sa.Column("made_at", sa.BigInteger, nullable=False),
+    sa.Column("key_id", sa.String(16)),
+    sa.PrimaryKeyConstraint("allocator_id", "number"),
+    sa.UniqueConstraint("allocator_id", "id"),
+)
+
+#: What decisions have left whose rows are gone, after their time or with their subject: their part of all sums.
+sums = sa.Table(
+    "sums",
+    metadata,
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    *(_count(name) for name in ("decisions", "reports", "retracted", "complete", "reward", "budget_units")),
+    *(_count(name) for name in ("given_units", "late")),
+    sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("budgets", sa.Text, nullable=False),
+    sa.Column("modes", sa.Text, nullable=False),  # of versions that are compared: their part of `modes`
+    sa.Column("after", sa.BigInteger, nullable=False),  # how many decisions there were at the last report of these
+    sa.Column("made_at", sa.BigInteger, nullable=False),
+    sa.PrimaryKeyConstraint("allocator_id", "number"),
 )
 
 #: The position of cells that are no arm's: how long budgets lasted that nobody knew. In memory they are the last row.
@@ -200,6 +249,7 @@ live_steps = sa.Table(
     sa.Column("last", sa.Boolean, nullable=False),
     sa.Column("answer", sa.Text, nullable=False),
     sa.Column("recorded_at", sa.BigInteger, nullable=False),
+    sa.Column("key_id", sa.String(16)),
     sa.PrimaryKeyConstraint("allocator_id", "round", "step"),
     sa.ForeignKeyConstraint(["allocator_id", "round"], ["live.allocator_id", "live.round"]),
     sqlite_with_rowid=False,
@@ -261,6 +311,7 @@ keys = sa.Table(
     sa.Column("rate", sa.Float(53), nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("revoked_at", sa.BigInteger),
+    sa.Column("allocators", sa.Text),  # names, or beginnings of names with a star, between spaces; null: all
 )
 
 audit = sa.Table(

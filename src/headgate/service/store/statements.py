@@ -47,7 +47,7 @@ def _heard(lite: bool) -> sa.Select[Any]:
         kind = sa.ARRAY(sa.BigInteger)
         pairs = sa.select(*(sa.func.unnest(sa.bindparam(name, type_=kind)) for name in ("ids", "rounds")))
     mine = sa.tuple_(table.allocator_id, table.round).in_(pairs)
-    wanted = table.allocator_id, table.round, table.results, table.amounts, table.spent
+    wanted = table.allocator_id, table.round, table.results, table.amounts, table.spent, table.retracts
     return sa.select(*wanted).where(mine).order_by(table.part)
 
 
@@ -102,6 +102,12 @@ def _is(column: sa.Column[Any], name: str = "") -> sa.ColumnElement[bool]:
     return column == sa.bindparam(name or column.name, type_=column.type)
 
 
+#: Which allocators have decisions of these ids.
+WHOSE = Statement(
+    lambda lite: sa.select(schema.decisions.c.id, schema.decisions.c.allocator_id).where(
+        _among(schema.decisions.c.id, "ids", lite)
+    )
+)
 #: The decisions of these ids.
 FIND = Statement(_find)
 #: The allocators of these ids or names, locked until the transaction ends, always in the same order.

@@ -23,7 +23,7 @@ from headgate.service.bodies import (
 from headgate.service.comparison import LEVEL, compare
 from headgate.service.engine import changes, versions
 from headgate.service.faults import RefusedError
-from headgate.service.service import Actor, Here, Service
+from headgate.service.service import Actor, Asks, Here, Service
 from headgate.service.spec import AllocatorChange, ArmName, ArmSpec, DecisionId, Name, Versions
 from headgate.service.web.errors import CONFLICT, NOT_FOUND, RESPONSES
 
@@ -47,15 +47,17 @@ router = APIRouter(prefix="/v1/allocators", tags=["allocators"], responses=RESPO
 
 
 @router.get("", response_model=Allocators)
-async def list_allocators(service: Here) -> Response:
-    """Return all allocators by name, archived ones too."""
-    return await shown(service, lambda connection: Allocators(allocators=views.allocators(connection)))
+async def list_allocators(service: Here, asker: Asks) -> Response:
+    """Return all allocators by name, archived ones too; for a key that is bound to some, those."""
+    return await shown(service, lambda connection: Allocators(allocators=views.allocators(connection, asker)))
 
 
 @router.put("/{name}", responses=CONFLICT | {201: {"model": Allocator, "description": "Created"}})
-async def put_allocator(name: Name, body: NewAllocator, service: Here, actor: Actor, response: Response) -> Allocator:
+async def put_allocator(
+    name: Name, body: NewAllocator, service: Here, actor: Actor, asker: Asks, response: Response
+) -> Allocator:
     """Create an allocator. The same body again is 200 and changes nothing, another one is refused."""
-    made = await service.change(changes.create, actor, name, body.spec(), body.evidence)
+    made = await service.change(changes.create, actor, name, body.spec(), body.evidence, asker)
     response.status_code = 201 if made else 200
     return await service.look(views.allocator, name)
 
@@ -157,8 +159,8 @@ async def get_evidence(name: Name, service: Here) -> Response:
 
 @router.put("/{name}/evidence/{import_id}", responses=NOT_FOUND | CONFLICT)
 async def put_evidence(
-    name: Name, import_id: DecisionId, body: EvidenceBody, service: Here, actor: Actor
+    name: Name, import_id: DecisionId, body: EvidenceBody, service: Here, actor: Actor, asker: Asks
 ) -> ImportAnswer:
     """Import evidence from elsewhere, once for each `import_id`: the same again changes nothing."""
-    answer: ImportAnswer = await service.change(changes.import_evidence, actor, name, import_id, body)
+    answer: ImportAnswer = await service.change(changes.import_evidence, actor, name, import_id, body, "", asker)
     return answer

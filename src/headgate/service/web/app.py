@@ -17,7 +17,7 @@ from headgate.service.engine.warm import settle_memory, warm_up
 from headgate.service.service import Service
 from headgate.service.settings import Settings
 from headgate.service.store import open_database
-from headgate.service.web import allocators, edges, errors, health, rounds, schema, telemetry
+from headgate.service.web import allocators, edges, errors, health, records, rounds, schema, telemetry
 from headgate.service.web.guard import Guard
 from headgate.service.web.lean import LeanRoute
 
@@ -25,6 +25,7 @@ from headgate.service.web.lean import LeanRoute
 def _beside(service: Service) -> Iterator[Coroutine[Any, Any, None]]:
     """What goes on beside the requests."""
     yield upkeep.every(1.0, partial(upkeep.count_silence, service))
+    yield upkeep.every(60.0, partial(upkeep.let_go, service))
     yield snapshots.keep_snapshots(service)
     if service.database.is_sqlite:
         yield upkeep.every(1.0, partial(asyncio.to_thread, upkeep.fold_log, service.database))
@@ -80,6 +81,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         edges.lean,
         edges.router,
         allocators.router,
+        records.router,
         health.router,
         dashboard.router,
     ):

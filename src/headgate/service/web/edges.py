@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from headgate.service import edges
 from headgate.service.edge_bodies import EdgeId, Edges, LearnerBody, Push, PushAnswer, PushNumber
 from headgate.service.engine import pushes
-from headgate.service.service import Here
+from headgate.service.service import Asks, Here
 from headgate.service.spec import Name
 from headgate.service.web.allocators import once, shown
 from headgate.service.web.errors import CONFLICT, NOT_FOUND, RESPONSES
@@ -31,9 +31,9 @@ async def get_learner(name: Name, service: Here, config: Known = None, seq: Know
 
 
 @lean.put("/edges/{edge}/pushes/{number}", response_model=PushAnswer, responses=CONFLICT)
-async def push(name: Name, edge: EdgeId, number: PushNumber, body: Push, service: Here) -> str:
+async def push(name: Name, edge: EdgeId, number: PushNumber, body: Push, service: Here, asker: Asks) -> str:
     """Take what an edge has seen since its last push, once for each number, and decisions of it that are over."""
-    answer: PushAnswer = await service.change(pushes.push, name, edge, number, body)
+    answer: PushAnswer = await service.change(pushes.push, name, edge, number, body, asker)
     return answer.model_dump_json()
 
 

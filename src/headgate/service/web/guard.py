@@ -21,9 +21,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headgate.service.faults import TooManyError, UnavailableError
+from headgate.service.faults import NotFoundError, TooManyError, UnavailableError
 from headgate.service.service import Service
-from headgate.service.store.keys import Key, all_keys, match
+from headgate.service.store.keys import Asker, Key, all_keys, match
 from headgate.service.store.keys import Scope as KeyScope
 from headgate.service.web import errors, logs
 from headgate.service.web.health import REQUESTS, SECONDS
@@ -37,6 +37,13 @@ _OPEN = ("/healthz", "/readyz", "/login", "/logout", "/static/", "/favicon.ico")
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"})
 _DECIDING = ("/decisions", "/decisions/batch", "/outcome", "/outcomes", "/live")
 _PUSHING = re.compile(r"/v1/allocators/[^/]+/edges/[^/]+/pushes/[^/]+")
+_STEPPING = re.compile(r"/v1/(?:allocators/[^/]+/)?live/[^/]+/steps/[^/]+")
+_OF_ONE = re.compile(r"/(?:v1/)?allocators/([^/]+)(?:/.*)?", re.DOTALL)
+"""Paths that name an allocator."""
+_OF_ALL = re.compile(
+    r"/|/data|/metrics|/docs|/openapi\.json|/v1/allocators|/v1/outcomes|/v1/(?:decisions|live)/.+", re.DOTALL
+)
+"""Paths of several allocators, or of none: their routes show what exists for who asks, and no more."""
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
 _FRESH = 2.0  # seconds that keys are believed: a revoked key is useless after that
 _TURNED_AWAY = frozenset({401, 403, 429})
@@ -173,6 +180,10 @@ class Guard:
         if not key.may(needed):
             scope["refused"] = f"scope {needed} is needed, the key has {key.scope}"
             return errors.answer(403, f"this needs a key with scope {needed}, this one has {key.scope}")
+        asker = scope["asker"] = key.asker()
+        if not _exists_for(asker, scope["path"]):
+            scope["refused"] = f"the key is bound to {key.allocators}"
+            return errors.refusal(NotFoundError(_unknown_words(scope["path"])))
         try:
             self._ring.charge(key)
         except TooManyError as error:
@@ -209,6 +220,20 @@ def _counters(method: str, route: str, status: int) -> tuple[Counter, Histogram]
     return REQUESTS.labels(method, route, status), SECONDS.labels(route)
 
 
+def _exists_for(asker: Asker, path: str) -> bool:
+    """Whether there is such a path for who asks: for a key that is bound, what is not known to be its own is not."""
+    if asker.bound is None:
+        return True
+    found = _OF_ONE.fullmatch(path)
+    return asker.sees(found[1]) if found is not None else _OF_ALL.fullmatch(path) is not None
+
+
+def _unknown_words(path: str) -> str:
+    """Return what a route says of an allocator that there is not."""
+    found = _OF_ONE.fullmatch(path)
+    return "Not Found" if found is None else f"there is no allocator {found[1]!r}"
+
+
 def needed_scope(method: str, path: str) -> KeyScope:
     """Return what a key must be good for.
 
@@ -217,7 +242,7 @@ def needed_scope(method: str, path: str) -> KeyScope:
     """
     if method in _LOOKING:
         return "read"
-    deciding = path.endswith(_DECIDING) or path.startswith("/v1/live/")
+    deciding = path.endswith(_DECIDING) or _STEPPING.fullmatch(path) is not None
     if method == "PUT" and re.fullmatch(_PUSHING, path):  # what an edge saw is what it would have reported
         return "decide"
     return "decide" if method == "POST" and deciding else "admin"

@@ -14,12 +14,13 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from sqlalchemy import Connection
 
 from headgate.service import upkeep, views
 from headgate.service.bodies import Allocator, Comparison, Counts, Health
 from headgate.service.comparison import LEVEL, comparisons
 from headgate.service.faults import UnavailableError
-from headgate.service.service import Here
+from headgate.service.service import Asks, Here
 from headgate.service.web.errors import RESPONSES
 
 router = APIRouter(tags=["health"])
@@ -52,13 +53,18 @@ async def ready(service: Here) -> Health:
 
 
 @router.get("/metrics", include_in_schema=False)
-async def metrics(service: Here) -> Response:
-    """Return the metrics."""
+async def metrics(service: Here, asker: Asks) -> Response:
+    """Return the metrics; for a key that is bound to some allocators, how these stand and no more."""
     workers, standing = CollectorRegistry(), CollectorRegistry()
-    standing.register(_Standing(*await service.look(lambda c: (views.allocators(c), comparisons(c)))))
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # several workers, each of which writes its own file there
+
+    def look(connection: Connection) -> tuple[list[Allocator], list[Comparison]]:
+        found = [one for one in comparisons(connection) if asker.sees(one.allocator)]
+        return views.allocators(connection, asker), found
+
+    standing.register(_Standing(*await service.look(look)))
+    if asker.bound is None and "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # workers, each of which writes its own file
         multiprocess.MultiProcessCollector(workers)  # type: ignore[no-untyped-call]  # it has no types
-    else:
+    elif asker.bound is None:  # requests are counted for all together
         workers = _OURS
     return Response(generate_latest(workers) + generate_latest(standing), media_type=CONTENT_TYPE_LATEST)
 

@@ -16,13 +16,14 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from headgate.service.store.keys import ANYBODY
 from headgate.service.web import errors
 
 _JSON = b"application/json"
 
 
 class LeanRoute(APIRoute):
-    """A route whose endpoint takes path parameters by name, `body` and `service`, and returns its answer as text."""
+    """A route whose endpoint takes path parameters by name, `body`, `service` and `asker`, and returns a text."""
 
     def __init__(self, path: str, endpoint: Any, **options: Any) -> None:
         super().__init__(path, endpoint, **options)
@@ -55,7 +56,8 @@ class LeanRoute(APIRoute):
             many = getattr(values["body"], "many", 1)
             if many > 1 and "charge" in scope:
                 scope["charge"](many - 1)
-            text: str = await self.endpoint(**values, service=scope["app"].state.service)
+            here = {"service": scope["app"].state.service, "asker": scope.get("asker", ANYBODY)}
+            text: str = await self.endpoint(**values, **here)
         except errors.EXPECTED as error:
             await errors.become(error)(scope, receive, send)
             return

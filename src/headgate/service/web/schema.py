@@ -27,9 +27,12 @@ EXAMPLES: dict[str, Json] = {
     "decide_many": {"decisions": [{"budget": 20.0, "decision_id": "student-18"}, {"budget": 25.0}]},
     "open_live": {"budget": 20.0, "decision_id": "student-19"},
     "report_step": {"success": True, "spent": 3.0},
+    "report_step_of": {"success": True, "spent": 3.0},
     "report": {"results": _RESULTS},
+    "report_of": {"results": _RESULTS},
     "report_many": {"outcomes": [{"decision_id": "student-18", "results": _RESULTS}]},
     "add_arm": {"name": "q4", "upper": 10.0},
+    "put_retraction": {"since": "2026-01-01T12:00:00Z", "until": "2026-01-01T13:00:00Z", "reason": "a broken till"},
 }
 _MADE = {
     "decision_id": "till-7.0",
@@ -41,12 +44,14 @@ _MADE = {
 #: Values of parameters, for whoever tries the examples.
 PARAMETERS = {
     "name": "quiz", "decision_id": "student-17", "live_id": "student-19", "number": "0", "import_id": "log-2026",
-    "arm": "q3", "edge": "till-7",
+    "arm": "q3", "edge": "till-7", "retraction_id": "till-7-broken",
+    "subject": "student-17",
 }  # fmt: skip
 _TAGS = [
     {"name": "decisions", "description": "Every round: split a budget, say what came of it."},
     {"name": "allocators", "description": "What decides: made, looked at, changed."},
     {"name": "edges", "description": "Deciding in the caller's own process, with what all of them have seen."},
+    {"name": "records", "description": "What is done to the log itself."},
     {"name": "health", "description": "For those who run the service."},
 ]
 

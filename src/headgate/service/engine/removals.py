@@ -1,0 +1,162 @@
+"""Rows that go: after their time, or with their subject. What they had added to evidence and counters is left as a sum.
+
+Decisions that wait for reports stay: only those go by time that are over, or whose deadline is as long ago. A policy
+that depends on the order of its feedback needs its whole log, so nothing of that goes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, Literal
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from headgate.service import clock
+from headgate.service.engine.changes import refuse_in_order
+from headgate.service.engine.learner import Learner
+from headgate.service.engine.modes import ModeSum, ModeSums, terms_of, values_of, worth_of
+from headgate.service.engine.records import TALLY, Heard, LoggedDecision
+from headgate.service.record_bodies import RemovalAnswer
+from headgate.service.spec import AllocatorSpec
+from headgate.service.store import schema, statements
+from headgate.service.store.audit import note
+from headgate.service.store.rows import row_of
+
+PAGE = 1_000
+"""Decisions that go in one transaction."""
+_DAY = 86_400_000_000
+_WHOLE_LOG = "it needs its whole log"
+#: Those that refer to others first.
+_OF_ROUNDS = (
+    schema.live_steps, schema.live, schema.reasons, schema.waiting, schema.reports, schema.decisions,
+)  # fmt: skip
+
+
+def kept_for_a_time(connection: Connection) -> list[str]:
+    """Return the names of the allocators whose rows go some day."""
+    table = schema.allocators.c
+    specs = connection.execute(select(table.name, table.spec)).all()
+    return [name for name, spec in specs if AllocatorSpec.model_validate_json(spec).keep_days is not None]
+
+
+def fold(connection: Connection, name: str) -> int:
+    """Let a page of decisions become their sum whose time is over; return how many: fewer than a page is the last."""
+    row = row_of(connection, name, lock=True)
+    days = AllocatorSpec.model_validate_json(row["spec"]).keep_days
+    if days is None:
+        return 0
+    made, waiting, cutoff = schema.decisions.c, schema.waiting.c, clock.now() - round(days * _DAY)
+    open_ones = select(waiting.round).where(
+        waiting.allocator_id == made.allocator_id,
+        waiting.round == made.round,
+        waiting.expires_at.is_(None) | (waiting.expires_at >= cutoff),
+    )
+    old = select(made.round).where(made.allocator_id == row["id"], made.created_at < cutoff, ~open_ones.exists())
+    rounds = connection.execute(old.order_by(made.round).limit(PAGE)).scalars().all()
+    if rounds:
+        _remove(connection, dict(row), rounds, keep=True)
+    pushes = schema.pushes
+    due = pushes.c.allocator_id == row["id"], pushes.c.pushed_at < cutoff, pushes.c.emptied_at.is_(None)
+    connection.execute(update(pushes).where(*due).values(decisions="[]", emptied_at=clock.now()))
+    return len(rounds)
+
+
+def forget(
+    connection: Connection, actor: str, name: str, subject: str, evidence: Literal["keep", "subtract"]
+) -> RemovalAnswer:
+    """Remove every row of a subject; what was learned of it stays in the sums, or is subtracted from them."""
+    row, made = row_of(connection, name, lock=True), schema.decisions.c
+    refuse_in_order(Learner(connection, row).policy, _WHOLE_LOG)
+    mine = select(made.round).where(made.allocator_id == row["id"], made.subject == subject)
+    rounds = connection.execute(mine.order_by(made.round)).scalars().all()
+    for start in range(0, len(rounds), PAGE):
+        row = row_of(connection, name, lock=True)
+        _remove(connection, dict(row), rounds[start : start + PAGE], keep=evidence == "keep")
+    if rounds:  # not whose they were: that is what is to be forgotten
+        note(connection, actor, "forget a subject", name, {"decisions": len(rounds), "evidence": evidence})
+    return RemovalAnswer(decisions=len(rounds), evidence=evidence)
+
+
+def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], keep: bool) -> None:
+    """Remove decisions with all that belongs to them, and leave their sum; or subtract it, unless it is to be kept."""
+    learner = Learner(connection, row)
+    refuse_in_order(learner.policy, _WHOLE_LOG)
+    sums, modes = _sums(connection, row, learner, rounds, None if keep else ModeSums(connection))
+    if not keep:
+        for counter in (*TALLY, "late"):
+            row[counter] -= sums[counter]
+            sums[counter] = 0
+        learner.take_back()
+        if cells := learner.settle():
+            statements.ADD.each(connection, cells)
+        row["seq"] = learner.seq
+        statements.COUNT.each(connection, [row | {"key": row["id"]}])
+    arms, budgets = learner.gathered()
+    for table in _OF_ROUNDS:
+        connection.execute(delete(table).where(table.c.allocator_id == row["id"], table.c.round.in_(rounds)))
+    connection.execute(
+        insert(schema.sums).values(
+            allocator_id=row["id"],
+            number=row["removals"],
+            evidence=json.dumps(arms.to_dict(learner.names)),
+            budgets=json.dumps(budgets.to_dict(["budgets"])),
+            modes=json.dumps(modes),
+            made_at=clock.now(),
+            **sums,
+        )
+    )
+    table = schema.allocators
+    connection.execute(update(table).where(table.c.id == row["id"]).values(removals=row["removals"] + 1))
+
+
+def _sums(
+    connection: Connection, row: dict[str, Any], learner: Learner, rounds: Sequence[int], taken_from: ModeSums | None
+) -> tuple[dict[str, int], list[list[Any]]]:
+    """Let a learner gather the evidence of some decisions; return what they have added to counters and to modes.
+
+    What came of those that are compared is subtracted from the sums of their modes, if these are given.
+    """
+    gone: dict[tuple[int, str], ModeSum] = {}
+    made, table = schema.decisions, schema.reports
+    sums = dict.fromkeys(("reports", "retracted", *TALLY, "late", "after"), 0) | {"decisions": len(rounds)}
+    terms = learner.spec.reward == "cascade", schema.BUDGET_UNITS / learner.spec.max_budget
+    here = table.c.allocator_id == row["id"], table.c.round.in_(rounds)
+    every = connection.execute(select(table).where(*here).order_by(table.c.round, table.c.part)).mappings().all()
+    parts = {number: list(group) for number, group in groupby(every, key=lambda one: int(one["round"]))}
+    wanted = made.c.allocator_id == row["id"], made.c.round.in_(rounds)
+    for one in connection.execute(select(made).where(*wanted)).mappings().all():
+        decision, heard, own = LoggedDecision.of_row(one), Heard(), parts.get(one["round"], [])
+        taken = {part["retracts"] for part in own}
+        for part in own:
+            sums["reports"] += part["place"] is not None
+            sums["after"] = max(sums["after"], part["after"] or 0)
+            sums["retracted"] += part["retracts"] is not None
+            if part["retracts"] is not None or part["part"] in taken:
+                heard.parts += 1
+                continue
+            results, said = json.loads(part["results"]), json.loads(part["amounts"] or "{}")
+            heard.add(results, said, part["spent"])
+            learner.count(decision.amounts(heard.spent) | said, results)
+            lasted = None if part["spent"] is None else decision.lasted(part["spent"])
+            if lasted is not None:
+                learner.count_budget(*lasted)
+            late = decision.expires_at is not None and part["recorded_at"] > decision.expires_at
+            sums["late"] += late and not part["by_expiry"]
+        tally = decision.tally(heard, *terms)
+        for counter, has in zip(TALLY, tally, strict=True):
+            sums[counter] += has
+        if decision.compared:
+            key = decision.version or 0, decision.mode or ""
+            left = gone.setdefault(key, ModeSum(row["id"], *key))
+            left.decisions += 1
+            if tally[0] and taken_from is not None:
+                taken_from.completed(decision, heard.results, terms[0], -1)
+            elif tally[0]:
+                values = values_of(terms_of(connection, row["id"], key[0]))
+                left.add(worth_of(decision, heard.results, values, terms[0]))
+    if taken_from is not None and (changed := taken_from.rows()):
+        statements.KEEP_MODE.each(connection, changed)
+    columns = ("version", "mode", "decisions", "complete", "worth", "squares")
+    return sums, [[one.row()[name] for name in columns] for one in gone.values()]
