@@ -27,7 +27,7 @@ IMAGES = ROOT / "docs" / "images"
 DATA = ROOT.parent / "shared" / "data"
 # Of each worked log: its file, the options of `headgate calibrate` as in docs/examples, and which figure becomes which
 # picture.
-_EDNET = "--format ednet-pseudo --law weibull -b 200 -b 400"
+_EDNET = "--format ednet-pseudo --times all --law weibull -b 200 -b 400"
 LOGS = (
     (
         "ednet_pseudo_users.csv",
@@ -38,7 +38,7 @@ LOGS = (
     (
         "aslib_runs.csv.gz",
         "--arm algorithm --success ok --threshold runtime --allocation cutoff --units s --where scenario=BNSL-2016"
-        " -b 20 -b 200 -b 2000",
+        " --round instance_id -b 20 -b 200 -b 2000",
         {"overview": "aslib-curves", "gains": "aslib-gains", "arm-*-ilp-141": "aslib-ilp-141"},
     ),
     (
