@@ -176,3 +176,16 @@ def test_what_is_wrong_takes_one_line_and_status_2(
     assert len(error.splitlines()) == 1
     assert error.startswith("headgate: ")
     assert words in error
+
+
+def test_stopped_it_says_what_is_left(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("headgate.calibration.calibrate", stopped)
+    nothing = runner.invoke(app, ["calibrate", str(table), *COLUMNS, "--out", str(tmp_path / "out")])
+    assert nothing.exit_code == 130
+    assert "stopped; nothing was written. The log was only read" in nothing.output
+    (tmp_path / "problem.toml").write_text("", encoding="utf-8")
+    before = runner.invoke(app, ["calibrate", str(table), *COLUMNS, "--out", str(tmp_path)])
+    assert "problem.toml, perhaps of another calibration" in " ".join(before.output.split())

@@ -100,6 +100,15 @@ def test_without_a_limit_none_is_seen(tmp_path: Path, digits: int) -> None:
     assert log.kind == "observed"
 
 
+def test_a_few_steps_are_not_a_limit(tmp_path: Path) -> None:
+    """Times of one to five minutes: a tenth of the rows, most of them wrong, are at the largest, but more below."""
+    minutes = np.repeat([1, 2, 3, 4, 5], [30, 30, 20, 12, 8])
+    lines = [f"{n},q,{int(m < 3)},{m}" for n, m in enumerate(np.tile(minutes, 10))]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["student,item,ok,s", *lines]) + "\n", encoding="utf-8")
+    assert read(path).reading.time_limit is None
+
+
 def test_times_that_were_clipped_are_not_a_limit(tmp_path: Path) -> None:
     """As many are right at the largest time as elsewhere: whoever wrote the log cut the times, not the answers."""
     log = read(answers(tmp_path / "log.csv", (30.0, 30.0, float("inf"), 30.0)[:2], clip=True))

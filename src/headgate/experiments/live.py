@@ -50,15 +50,15 @@ def play_quiz(
         earned = {name: result.reward[name][:, -1].mean() / rounds for name in players}
         best, bound = float(quiz.solve(budget).value), float(quiz.live_bound(budget).bound)
         cells = (f"{value:.3f}" for value in earned.values())
-        gains = [_with_width(result.reward[name][:, -1] / rounds / best - 1.0) for name in (LIVE, LIVE_LEARNED)]
-        rows.append((f"{budget:g} s", *cells, *gains, f"{bound:.3f}"))
+        gain = _with_width(result.reward[LIVE][:, -1] / rounds / best - 1.0)
+        rows.append((f"{budget:g} s", *cells, gain, f"{bound:.3f}"))
     rng = np.random.default_rng(_STUDENT)
     knows, needs = rng.random(quiz.arms) < quiz.activation, quiz.law.sample(quiz.rate, rng, quiz.arms)
     draw_live(
         quiz.live(drawn), np.where(knows, needs, np.inf), picture, names=quiz.names, units="seconds",
         title=f"One student, {quiz.arms} questions, {drawn:g} seconds, played live",
     )  # fmt: skip
-    return LiveQuiz(("budget", *players, "live gains", "learned gains", "at most"), rows, picture, rounds, runs)
+    return LiveQuiz(("budget", *players, "live gains", "at most"), rows, picture, rounds, runs)
 
 
 def _with_width(gain: Floats) -> str:
