@@ -181,8 +181,11 @@ def dashboard() -> None:
                     executable_path=browser, args=["--no-sandbox", "--disable-background-networking"]
                 )
                 page = opened.new_page(viewport={"width": 1360, "height": 1500})
+                page.goto(address)
+                page.wait_for_timeout(120_000)  # the classroom learns
                 page.goto(f"{address}/allocators/classroom")
-                page.wait_for_timeout(120_000)
+                page.wait_for_selector("html[data-shown]", state="attached")
+                page.wait_for_timeout(2_000)
                 page.screenshot(path=IMAGES / "dashboard.png")
                 opened.close()
         finally:
