@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _MOST = 40
 _POINTS = 160
 _DOTS = 14
+_FAR = 2.5  # times the end of where the curves rise: what lies beyond would press them together
 
 
 class ArmCurve(NamedTuple):
@@ -69,10 +70,14 @@ def curves_of(result: Calibration) -> Curves:
 
 
 def _range(result: Calibration) -> tuple[float, float]:
-    """Where the curves rise: the last amount drawn, and the first if the axis is logarithmic, else 0."""
+    """Where the curves rise: the last amount drawn, and the first if the axis is logarithmic, else 0.
+
+    The best allocation of the last budget is drawn too, unless it lies far beyond.
+    """
     curves = [arm.curve for arm in result.arms if arm.curve.amounts.size]
     if not curves:
         return 1.0, 0.0
     rise = [[c.amounts[np.searchsorted(c.reached, share * c.reached[-1])] for share in (0.03, 0.97)] for c in curves]
     start, end = (float(v) for v in np.median(rise, axis=0) * (1.0, 1.1))
+    end = max(end, min(1.05 * float(np.max(result.gains[-1].best.x)), _FAR * end))
     return end, start if end > 60.0 * start and not result.log.whole else 0.0
