@@ -40,7 +40,7 @@ docs: $(VENV)/.dev ## the site in site/, strictly; every code block, example and
 	$(BIN)/python .ci/site.py site
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -m docs -n auto --dist worksteal tests/test_docs.py tests/test_examples.py
 
-pictures: $(VENV)/.demo ## every picture of docs/ that needs no browser; those of logs where ../shared/data is
+pictures: $(VENV)/.dev ## every picture of docs/ again; those of logs where ../shared/data is, the dashboard where Chromium is
 	$(BIN)/python .ci/pictures.py
 
 fuzz: $(VENV)/.dev ## random problems and property tests on random examples, for FUZZ_MINUTES=5; FUZZ_SEED=n plays a pass again

@@ -1,16 +1,19 @@
 """The pictures of docs/ and of the README: `make pictures` makes them all again, from the package's own functions.
 
 Those of worked logs need the data beside the repository, the dashboard needs Chromium; what is not at hand is said and
-left as it is.
+left as it is. Names make only some: `python .ci/pictures.py edges dashboard`.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +30,7 @@ IMAGES = ROOT / "docs" / "images"
 DATA = ROOT.parent / "shared" / "data"
 # Of each worked log: its file, the options of `headgate calibrate` as in docs/examples, and which figure becomes which
 # picture.
-_EDNET = "--format ednet-pseudo --law weibull -b 200 -b 400"
+_EDNET = "--format ednet-pseudo --times all --law weibull -b 200 -b 400"
 LOGS = (
     (
         "ednet_pseudo_users.csv",
@@ -38,7 +41,7 @@ LOGS = (
     (
         "aslib_runs.csv.gz",
         "--arm algorithm --success ok --threshold runtime --allocation cutoff --units s --where scenario=BNSL-2016"
-        " -b 20 -b 200 -b 2000",
+        " --round instance_id -b 20 -b 200 -b 2000",
         {"overview": "aslib-curves", "gains": "aslib-gains", "arm-*-ilp-141": "aslib-ilp-141"},
     ),
     (
@@ -139,18 +142,73 @@ def logs() -> None:
                 shutil.copy(source, IMAGES / f"{image}.png")
 
 
-def main() -> None:
-    """Make them all, or only those that need nothing but the package (`--quick`)."""
+def model() -> None:
+    """The model in three pictures."""
     for name, size, draw in (
         ("model-arm", (9.0, 2.8), arm),
         ("model-ridge", (6.0, 3.2), ridge),
         ("model-shapes", (8.0, 3.2), shapes),
     ):
-        print(style.write(IMAGES / f"{name}.png", size, draw).relative_to(ROOT))
-    quiz()
-    if "--quick" not in sys.argv[1:]:
-        logs()
-        print("dashboard.png: `make browser` writes screenshots to artefacts/")
+        style.write(IMAGES / f"{name}.png", size, draw)
+
+
+def edges() -> None:
+    """Regret against the number of edges; the table of docs/service.md is what this prints. Takes minutes."""
+    from headgate.bench.edges import draw
+
+    for line, means in draw(IMAGES / "edges.png").items():
+        print(line, [round(mean) for mean in means])
+
+
+def dashboard() -> None:
+    """The dashboard of a simulated classroom, after two minutes of it, in Chromium."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        print("dashboard.png: left as it is, there is no Chromium here")
+        return
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "headgate.cli", "serve", "--demo", "--port", "0"]
+        database = {"HEADGATE_DATABASE": f"sqlite:///{folder}/headgate.db"}
+        server = subprocess.Popen(
+            command, env=os.environ | database, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            address = next(found[0] for line in server.stdout or () if (found := re.search(r"http://[\d.:]+", line)))
+            with sync_playwright() as playwright:
+                opened = playwright.chromium.launch(
+                    executable_path=browser, args=["--no-sandbox", "--disable-background-networking"]
+                )
+                page = opened.new_page(viewport={"width": 1360, "height": 1500})
+                page.goto(address)
+                page.wait_for_timeout(120_000)  # the classroom learns
+                page.goto(f"{address}/allocators/classroom")
+                page.wait_for_selector("html[data-shown]", state="attached")
+                page.wait_for_timeout(2_000)
+                page.screenshot(path=IMAGES / "dashboard.png")
+                opened.close()
+        finally:
+            server.terminate()
+            server.wait()
+
+
+MADE: dict[str, tuple[Callable[[], None], tuple[str, ...]]] = {
+    "model": (model, ("model-arm", "model-ridge", "model-shapes")),
+    "quiz": (quiz, ("quiz", "live")),
+    "logs": (logs, tuple(image for _, _, wanted in LOGS for image in wanted.values())),
+    "edges": (edges, ("edges",)),
+    "dashboard": (dashboard, ("dashboard",)),
+}
+"""What makes which pictures; a test compares it with docs/images."""
+
+
+def main() -> None:
+    """Make them all, or those that are named."""
+    for name in sys.argv[1:] or MADE:
+        make, pictures = MADE[name]
+        make()
+        print(f"{name}: {', '.join(f'docs/images/{picture}.png' for picture in pictures)}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -21,15 +22,34 @@ REFERENCE = ROOT / "docs" / "reference"
 MODULES = {"datasets", "errors", "estimators", "laws", "theory", "testing"}
 
 
-@pytest.fixture(scope="module")
-def site() -> ModuleType:
-    pytest.importorskip("mkdocs", reason="the site is built with the extra docs")
-    spec = importlib.util.spec_from_file_location("site_hook", ROOT / ".ci" / "site.py")
+def script(name: str) -> ModuleType:
+    """One of the scripts of .ci, as a module."""
+    spec = importlib.util.spec_from_file_location(f"ci_{name}", ROOT / ".ci" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def site() -> ModuleType:
+    pytest.importorskip("mkdocs", reason="the site is built with the extra docs")
+    return script("site")
+
+
+def test_every_picture_has_a_command_that_makes_it() -> None:
+    made = [picture for _, pictures in script("pictures").MADE.values() for picture in pictures]
+    assert sorted(made) == sorted(path.stem for path in (ROOT / "docs" / "images").iterdir())
+
+
+def test_the_version_is_said_once_and_dated() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    newest = re.search(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert newest is not None
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert newest[1] == version
+    assert f"version: {version}\ndate-released: {newest[2]}\n" in cited
 
 
 def test_every_public_name_is_in_the_reference() -> None:

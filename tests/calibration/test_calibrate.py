@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +12,13 @@ import pytest
 
 import headgate as hg
 from headgate.calibration.calibration import Calibration, calibrate
+from headgate.calibration.fitting.cautions import Caution, grouped
+from headgate.calibration.records import Records
+from headgate.calibration.report.advice import warning_lines
+from headgate.calibration.report.chart import draw_chart
+from headgate.calibration.report.curves import curves_of
 from headgate.errors import InputError, ParameterError
+from headgate.figures import interactive
 
 from .logs import censored, log_of, observed
 
@@ -68,12 +73,71 @@ class _Page(HTMLParser):
 def test_the_page_stands_alone_and_escapes_everything(folder: Path) -> None:
     page = _Page()
     page.feed((folder / "calibration.html").read_text(encoding="utf-8"))
-    assert "script" not in page.tags
+    assert page.tags.count("script") == 3  # the chart's data, plotly, and what draws it: none of the names
     assert all(source.startswith(("data:image/png;base64,", "#")) for source in page.sources)
     assert page.tags.count("img") == 2 + len(NAMES)
     for words in (*NAMES, "What you would gain", "3 dropped", "no threshold", "Kaplan and Meier", "weibull"):
         assert words in page.text
-    assert not re.search(r"https?://", page.text)
+    assert "<title>made up</title>" in (folder / "calibration.html").read_text(encoding="utf-8")
+
+
+def test_the_chart_has_every_arm_with_band_dots_and_the_best_of_each_budget(found: Calibration) -> None:
+    curves = curves_of(found)
+    assert [arm.name for arm in curves.arms] == [NAMES[i] for i in np.argsort(-found.problem.activation)]
+    drawn = draw_chart(found, curves)
+    assert "<" not in drawn.data
+    data = json.loads(drawn.data)
+    assert len(data["traces"]) == 4 * len(NAMES)
+    assert "<script>" not in json.dumps(data)
+    line, band, dots, mark = data["traces"][:4]
+    arm = curves.arms[0]
+    np.testing.assert_allclose(line["y"], arm.model, rtol=1e-5)
+    assert min(band["y"]) >= 0.0
+    assert len(dots["error_y"]["array"]) == len(dots["x"])
+    assert mark["x"] == pytest.approx([found.gains[-1].best.x[arm.arm]], rel=1e-5)
+    buttons = data["layout"]["updatemenus"][0]["buttons"]
+    assert [button["label"] for button in buttons] == ["best of 60 s", "best of 120 s"]
+    moved, which = buttons[0]["args"]
+    assert [data["traces"][i]["name"].endswith(", best") for i in which] == [True] * 4
+    assert moved["x"][0] == pytest.approx([found.gains[0].best.x[arm.arm]], rel=1e-5)
+
+
+def test_bands_hold_the_truth(found: Calibration) -> None:
+    """Pointwise 90% of 30 resamples at 160 amounts of four arms: most of them hold it."""
+    truth = hg.Problem(LAWS, [0.8, 0.5, 0.6, 0.3], [0.05, 0.03, 0.1, 0.04])
+    curves = curves_of(found)
+    right = truth.success_probability(np.repeat(curves.x[:, None], 4, axis=1))
+    held, counted = [], []
+    for arm in curves.arms:
+        assert arm.low is not None
+        assert arm.high is not None
+        held.append(np.mean((arm.low <= right[:, arm.arm] + 1e-9) & (right[:, arm.arm] <= arm.high + 1e-9)))
+        at = np.interp(arm.dots, curves.x, right[:, arm.arm])
+        counted.append(np.mean((arm.share_low <= at + 2e-3) & (at <= arm.share_high + 2e-3)))
+        assert np.all(arm.share_low <= arm.share)
+        assert np.all(arm.share <= arm.share_high)
+    assert np.mean(held) > 0.5
+    assert np.mean(counted) > 0.5
+
+
+def test_without_plotly_the_page_has_pictures_only(
+    found: Calibration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interactive, "find_spec", lambda _: None)
+    page = found.write(tmp_path).read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert page.count("data:image/png") == 2 + len(NAMES)
+
+
+def test_warnings_of_many_arms_are_one_line(found: Calibration) -> None:
+    fits = [
+        replace(found.arms[0], name=f"q{i}", cautions=(Caution(f"only {i}", "few"), *([Caution("a", "b")] * (i == 3))))
+        for i in range(6)
+    ]
+    assert grouped(fits) == [(tuple(f"q{i}" for i in range(6)), "few"), (("q3",), "a")]
+    lines = warning_lines(replace(found, arms=(*fits, replace(fits[0], name="calm", cautions=()))))
+    assert lines == [("6 of 7 arms", "few (q0, q1, q2, q3 and 2 more)"), ("q3", "a")]
+    assert warning_lines(replace(found, arms=tuple(fits)))[0] == ("all arms", "few")
 
 
 def test_figures_and_data_are_written(found: Calibration, folder: Path) -> None:
@@ -146,11 +210,12 @@ def test_figures_of_a_run_before_are_gone(tmp_path: Path) -> None:
     assert "Rows are taken as independent" in page.read_text(encoding="utf-8")
 
 
-def test_a_log_with_rounds_says_that_rows_are_taken_as_independent(tmp_path: Path) -> None:
+def test_a_log_with_rounds_says_that_these_are_resampled(tmp_path: Path) -> None:
     log = log_of(censored(hg.Weibull(1.5), 0.5, 0.1, 100, 0, arms=2), "censored")
-    log = replace(log, budgets=np.full(100, 30.0))
-    page = calibrate(log, law="weibull", bootstrap=0).write(tmp_path)
-    assert "used for the usual budget, not for the intervals" in page.read_text(encoding="utf-8")
+    rows = log.rows
+    records = Records(rows.arm, rows.allocation, rows.success, rows.threshold, np.tile(np.arange(100).astype(str), 2))
+    page = calibrate(replace(log, records=records), law="weibull", bootstrap=5).write(tmp_path)
+    assert "5 resamples of the\nrounds" in page.read_text(encoding="utf-8")
 
 
 def test_thresholds_of_0_are_counted() -> None:

@@ -66,6 +66,9 @@ def test_the_tables_and_the_files(table: Path, tmp_path: Path) -> None:
         "best",
         "as logged",
         "held out",
+        "what each arm gets of 40 s, and earns by it",
+        "together",
+        "With 40 s: ",
         "certificate",
         "calibration.html",
     ):
@@ -99,7 +102,8 @@ def test_text_of_the_user_is_not_markup(table: Path, tmp_path: Path) -> None:
     assert "scale ([s])" in text
     assert "budget ([s])" in text
     assert "rate " in text
-    assert [line.split()[0] for line in text.splitlines() if " even " in line] == ["10", "20", "30"]
+    even = [line.split()[0] for line in text.splitlines() if "  even  " in line and line[0].isdigit()]
+    assert even == ["10", "20", "30"]
 
 
 def test_an_arm_without_success_shows_no_scale(tmp_path: Path) -> None:
@@ -172,3 +176,16 @@ def test_what_is_wrong_takes_one_line_and_status_2(
     assert len(error.splitlines()) == 1
     assert error.startswith("headgate: ")
     assert words in error
+
+
+def test_stopped_it_says_what_is_left(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("headgate.calibration.calibrate", stopped)
+    nothing = runner.invoke(app, ["calibrate", str(table), *COLUMNS, "--out", str(tmp_path / "out")])
+    assert nothing.exit_code == 130
+    assert "stopped; nothing was written. The log was only read" in nothing.output
+    (tmp_path / "problem.toml").write_text("", encoding="utf-8")
+    before = runner.invoke(app, ["calibrate", str(table), *COLUMNS, "--out", str(tmp_path)])
+    assert "problem.toml, perhaps of another calibration" in " ".join(before.output.split())

@@ -108,7 +108,7 @@ def test_an_arm_twice_in_a_round_is_named(tmp_path: Path) -> None:
 
 def test_rounds_must_be_read(tmp_path: Path) -> None:
     path = write(tmp_path / "log.csv", table(thresholds(), 10.0))
-    plain = Columns(arm="solver", success="ok", threshold="s", allocation="given", round="instance")
+    plain = Columns(arm="solver", success="ok", threshold="s", allocation="given")
     with pytest.raises(InputError, match="reward 'cascade' needs to know which rows share a round"):
         hg.calibrate(read_log(path, plain), reward="cascade", law="exponential", bootstrap=0)
     with pytest.raises(InputError, match="round is missing"):

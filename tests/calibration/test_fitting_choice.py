@@ -39,7 +39,7 @@ def test_a_law_at_the_end_of_its_range_is_not_chosen_but_may_be_forced() -> None
     (forced,) = fits(rows, "all", law="lomax")
     assert forced.law.name == "lomax"
     assert forced.at_boundary
-    assert any("end of its range" in text for text in cautions(forced, log_of(rows, "observed"), 0))
+    assert any("end of its range" in found.text for found in cautions(forced, log_of(rows, "observed"), 0))
 
 
 def test_a_law_at_the_end_of_its_range_is_not_chosen_though_its_aic_is_the_smallest() -> None:
@@ -79,7 +79,8 @@ def test_the_best_arms_are_those_of_the_smallest_ks() -> None:
 
 
 def warnings_of(log: Log, basis: str) -> list[tuple[str, ...]]:
-    return [cautions(fit, log, arm) for arm, fit in enumerate(fits(log.rows, basis, log.whole))]
+    found = enumerate(fits(log.rows, basis, log.whole))
+    return [tuple(caution.text for caution in cautions(fit, log, arm)) for arm, fit in found]
 
 
 def test_faster_successes_are_noticed_and_equal_ones_are_not() -> None:

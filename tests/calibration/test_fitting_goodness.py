@@ -121,9 +121,9 @@ def test_times_rounded_up_are_named() -> None:
     up = Rows(rows.arm, rows.allocation, rows.success, np.ceil(rows.threshold), rows.count)
     fit = fit_arms(of_rows(up, 1, "all"), ["a"], law="weibull")[0]
     said = cautions(fit, log_of(up, "observed"), 0)
-    assert any("times look rounded to multiples of 1 s" in text for text in said)
+    assert any("times look rounded to multiples of 1 s" in found.text for found in said)
     exact = fit_arms(of_rows(rows, 1, "all"), ["a"], law="exponential")[0]
-    assert not any("rounded" in text for text in cautions(exact, log_of(rows, "observed"), 0))
+    assert not any("rounded" in found.text for found in cautions(exact, log_of(rows, "observed"), 0))
     assert grid_of(np.array([0.1, 0.7, 12.3])) == 0.1
 
 

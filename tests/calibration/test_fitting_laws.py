@@ -10,6 +10,7 @@ import pytest
 from scipy import optimize, stats
 
 import headgate as hg
+from headgate.calibration.fitting.choose import fit_arms
 from headgate.calibration.fitting.climb import log_inside, log_likelihood
 from headgate.calibration.fitting.family import candidates
 from headgate.calibration.fitting.fit import fit_law
@@ -75,7 +76,7 @@ def test_the_cure_model_finds_law_and_activation(law: Law) -> None:
         truth[1] = float(np.mean(np.log(law.shapes()["c"] / largest - 1.0)))
     off = np.abs(found.theta.mean(axis=0) - truth)
     assert np.all(off < 4.0 * scatter + 0.03)
-    assert np.all(found.identified)
+    assert np.all(found.rate_known)
 
 
 def found_shape(law: Law) -> float:
@@ -255,4 +256,29 @@ def test_an_arm_without_a_success_does_no_harm() -> None:
     points = of_rows(none, 2, "censored")
     found = fit_law("exponential", points)
     assert np.isfinite(log_likelihood(found.family, points, found.theta)).all()
-    assert found.identified.tolist() == [True, False]
+    assert found.rate_known.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("n", "reach"), [(60, 1.2), (400, 0.9), (3000, 3.0)])
+def test_the_interval_of_an_activation_is_its_profiles(n: int, reach: float) -> None:
+    """Against SciPy: p on a fine grid, the rate at its best for each, and where the drop is that of chi-square."""
+    rng = np.random.default_rng(n)
+    given, threshold = rng.uniform(0.2, reach, n) * 10.0, rng.exponential(10.0, n)
+    won = (rng.random(n) < 0.7) & (threshold <= given)
+    rows = Rows(np.zeros(n, dtype=np.int64), given, won, np.where(won, threshold, np.nan), np.ones(n, dtype=np.int64))
+    (found,) = fit_arms(of_rows(rows, 1, "censored"), ["a"], law="exponential", level=0.9)
+
+    def profile(p: float) -> float:
+        def lost(log_rate: float) -> float:
+            rate = np.exp(log_rate)
+            seen = np.log(p) + log_rate - rate * threshold[won]
+            return -float(seen.sum() + np.log1p(-p * -np.expm1(-rate * given[~won])).sum())
+
+        return -float(optimize.minimize_scalar(lost, bounds=(-8.0, 4.0), method="bounded").fun)
+
+    grid = np.linspace(0.02, 0.9999, 1500)
+    value = np.array([profile(p) for p in grid])
+    inside = grid[value >= value.max() - stats.chi2.ppf(0.9, 1) / 2.0]
+    low, high = found.activation_interval
+    assert low == pytest.approx(inside[0], abs=0.004)
+    assert high == pytest.approx(inside[-1], abs=0.004)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,11 +11,13 @@ from hypothesis import strategies as st
 
 import headgate as hg
 from headgate.calibration import calibrate, gain
-from headgate.calibration.gain import in_proportion, mean_allocations, usual_budgets
+from headgate.calibration.gain import Gain, Worth
 from headgate.calibration.kaplan_meier import KaplanMeier
 from headgate.calibration.log import Log, Rows
 from headgate.calibration.replay import LEAST, Seen, replay, stops
-from headgate.calibration.resample import Refit
+from headgate.calibration.report.advice import advice as in_words
+from headgate.calibration.resample import SPLITS, Refit
+from headgate.calibration.splits import in_proportion, mean_allocations, usual_budgets
 from headgate.errors import BudgetError
 
 from .logs import censored, log_of, observed, rows_of
@@ -102,17 +106,20 @@ def test_a_log_of_what_was_spent_tells_nothing_beyond_its_largest_amount() -> No
 def test_the_held_out_gain_is_replayed_on_the_other_half() -> None:
     """In one half only arm 0 ever succeeds, in the other only arm 1: what one chooses is worthless on the other."""
     parts, refits = [], []
-    halves = 2 * gain._SPLITS
+    halves = 2 * SPLITS
     for arm in range(2):
         own = np.arange(halves) % 2 == arm  # the halves in which this arm succeeds
         won = np.repeat([True, False], 30)
         weights = np.where(own[:, None] == won, 1.0, 0.0)
         parts.append(Seen(np.full(60, np.inf), won, np.where(won, 5.0, np.nan), weights))
         refits.append(Refit(hg.Weibull((9.0,) * halves), np.full(halves, 0.2), np.where(own, 0.9, 0.0)))
-    even = np.array([6.0, 6.0])
-    assert gain._held_out(refits, parts, 12.0, even) == -1.0
+    others = np.array([[6.0, 6.0], [5.0, 1.0]])
+    assert gain._held_out(refits, parts, 12.0, others) == (-1.0, -1.0)
     same = [part._replace(weights=part.weights[np.arange(halves) ^ 1]) for part in parts]
-    assert gain._held_out(refits, same, 12.0, even) == 0.0  # each half now replays what it would have chosen
+    over_even, over_logged = gain._held_out(refits, same, 12.0, others)
+    assert over_even == 0.0  # each half now replays what it would have chosen
+    assert over_logged == 1.0  # arm 1 gets too little of what was logged: half of the successes
+    assert np.isnan(gain._held_out(refits, same, 12.0, others[:1])[1])
 
 
 def test_the_ends_of_an_interval_are_its_quantiles() -> None:
@@ -237,11 +244,11 @@ def test_successes_alone_predict_better_where_they_are_faster() -> None:
     rows = observed(TRUTH, 3000, 0)
     slow = np.where(rows.success, rows.threshold, 1.5 * rows.threshold)
     log = log_of(Rows(rows.arm, rows.allocation, rows.success, slow, rows.count), "observed")
-    found = calibrate(log, law="weibull", budgets=[80.0], bootstrap=0)
+    found = calibrate(log, law="weibull", budgets=[80.0], bootstrap=0, times="all")
     assert found.basis == "all"
     assert found.replay_error["successes"] < 0.5 * found.replay_error["all"]
-    other = calibrate(log, law="weibull", budgets=[80.0], bootstrap=0, times="successes")
-    assert other.basis == "successes"
+    other = calibrate(log, law="weibull", budgets=[80.0], bootstrap=0)
+    assert other.basis == "successes"  # by itself
     assert other.replay_error == pytest.approx(found.replay_error)
 
 
@@ -249,3 +256,89 @@ def test_a_bad_budget_is_refused(log: Log) -> None:
     for budget in (-1.0, 0.0, np.nan, np.inf):
         with pytest.raises(BudgetError, match="budget must be"):
             calibrate(log, law="exponential", budgets=[budget], bootstrap=0)
+
+
+def test_times_are_chosen_by_rows_held_out() -> None:
+    """Where times do not depend on success, those of all rows are twice as many and tell more, whatever the seed."""
+    few = hg.Problem(hg.Weibull(1.6), [0.15] * 6, [0.05] * 6)
+    chosen = [
+        calibrate(log_of(observed(few, 400, seed), "observed"), law="weibull", budgets=[80.0], bootstrap=0).basis
+        for seed in range(5)
+    ]
+    assert chosen.count("all") >= 4
+
+
+def test_the_splits_say_what_each_arm_earns(log: Log) -> None:
+    found = calibrate(log, law="weibull", budgets=[60.0], bootstrap=0).gains[0]
+    assert found.logged is not None
+    for worth in (found.even, found.best, found.logged):
+        np.testing.assert_allclose(worth.model_by_arm.sum(), worth.model)
+        np.testing.assert_allclose(worth.replay_by_arm.sum(), worth.replay)
+        for arm in range(4):
+            seen = Seen.of(log.rows, arm).replay(worth.x[[arm]])
+            assert worth.replay_by_arm[arm] == pytest.approx(float(seen[0]))
+
+
+def test_what_is_given_to_all_alike_is_the_even_split() -> None:
+    rows = played(300, 4)
+    alike = Rows(rows.arm, np.full(rows.arm.size, 130.0), rows.success, rows.threshold, rows.count)
+    assert calibrate(log_of(alike, "censored"), law="weibull", budgets=[60.0], bootstrap=0).gains[0].logged is None
+
+
+def made(**changes: object) -> Gain:
+    """A gain of 10% that is sure, but for what is changed."""
+    worth = Worth(np.ones(2), 1.0, (0.9, 1.1), 1.0, (0.9, 1.1), np.full(2, 0.5), np.full(2, 0.5))
+    usual = Gain(
+        2.0, worth, worth, None, bound=1.0, gap=0.0, model_gain=0.1, model_gain_interval=(0.05, 0.15),
+        replay_gain=0.1, replay_gain_interval=(0.05, 0.15), held_out=0.1, held_out_logged=float("nan"), beyond=(),
+    )  # fmt: skip
+    return replace(usual, **changes)  # type: ignore[arg-type]
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({}, "change"),
+        ({"replay_gain_interval": (NAN, NAN)}, "change"),  # no resamples: held out alone decides
+        ({"held_out_logged": 0.02}, "change"),
+        ({"held_out": 0.0}, "keep"),
+        ({"held_out": -0.01}, "keep"),
+        ({"held_out_logged": -0.01}, "keep"),  # better than even, worse than what is done
+        ({"replay_gain_interval": (-0.01, 0.2)}, "keep"),
+        ({"held_out": NAN}, "try"),
+        ({"held_out": NAN, "model_gain": NAN, "withheld": True}, "keep"),
+        ({"held_out": NAN, "model_gain": 0.0}, "keep"),
+    ],
+)
+def test_the_advice_is_to_change_only_for_what_rows_held_out_show(changes: dict[str, object], advice: str) -> None:
+    gained = made(**changes)
+    assert gained.advice == advice
+    said = in_words(gained, "s")
+    assert said.startswith("With 2 s: ")
+    assert ("keep what you do" in said) == (advice == "keep")
+    assert "nan" not in said
+
+
+def test_nothing_is_claimed_of_what_is_not_identified() -> None:
+    """Five rows: the model would promise something, and nobody should believe it."""
+    won = np.array([True, False, True, False, True])
+    rows = rows_of([0, 0, 1, 1, 1], np.full(5, 10.0), won, np.array([2.0, NAN, 1.0, NAN, 9.5]))  # type: ignore[arg-type]
+    (few,) = calibrate(log_of(rows, "censored"), budgets=[10.0], bootstrap=20).gains
+    assert few.withheld
+    assert np.isnan([few.model_gain, *few.model_gain_interval, few.replay_gain, few.held_out]).all()
+    assert few.advice == "keep"
+    (many,) = calibrate(log_of(played(400, 2), "censored"), budgets=[60.0], bootstrap=0).gains
+    assert not many.withheld
+
+
+def test_arms_alike_are_left_as_they_are() -> None:
+    """Equal arms: the even split is the best, and a choice made on half of the rows does not beat it on the other."""
+    same = hg.Problem(hg.Exponential(), [0.6] * 4, [0.1] * 4)
+    kept = 0
+    for seed in range(8):
+        log = log_of(observed(same, 300, seed), "observed")
+        kept += calibrate(log, law="exponential", budgets=[60.0], bootstrap=50, seed=seed).gains[0].advice == "keep"
+    assert kept == 8

@@ -30,7 +30,7 @@ def ednet() -> Log:
 
 @pytest.fixture(scope="module")
 def untrimmed(ednet: Log) -> Calibration:
-    return calibrate(ednet, law="weibull", budgets=[200.0, 400.0], bootstrap=60)
+    return calibrate(ednet, law="weibull", budgets=[200.0, 400.0], bootstrap=60, times="all")
 
 
 @needs("ednet_pseudo_users.csv")
@@ -75,7 +75,7 @@ def test_ednet_correct_answers_are_faster(untrimmed: Calibration) -> None:
 
 @needs("ednet_pseudo_users.csv")
 def test_ednet_trimmed_as_in_the_paper(ednet: Log, untrimmed: Calibration) -> None:
-    found = calibrate(ednet, law="weibull", trim=(0.025, 0.975), budgets=[200.0, 400.0], bootstrap=0)
+    found = calibrate(ednet, law="weibull", trim=(0.025, 0.975), budgets=[200.0, 400.0], bootstrap=0, times="all")
     for arm in (0, 7, 19):
         own = ednet.rows.arm == arm
         times = np.repeat(ednet.rows.threshold[own], ednet.rows.count[own])

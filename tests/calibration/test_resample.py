@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import headgate as hg
@@ -10,9 +11,9 @@ from headgate.calibration import resample
 from headgate.calibration.calibration import calibrate
 from headgate.calibration.fitting.choose import fit_arms
 from headgate.calibration.fitting.points import of_rows
-from headgate.calibration.log import Rows
+from headgate.calibration.log import Log, Rows
 from headgate.calibration.replay import Seen
-from headgate.calibration.resample import halves, poisson, refit
+from headgate.calibration.resample import Resampler, halves, poisson, refit
 
 from .logs import censored, log_of
 
@@ -71,3 +72,58 @@ def test_where_there_is_no_likelihood_the_search_does_not_stop(monkeypatch: pyte
         np.testing.assert_allclose(refit(fit, drawn, whole=True).rate, expected.rate, rtol=0.02)
     object.__setattr__(fit.fit, "theta", LOST)
     np.testing.assert_allclose(refit(fit, drawn, whole=True).rate, expected.rate, rtol=0.02)
+
+
+STUDENTS = 400
+
+
+def rounds_log(shared: float, seed: int = 0) -> Log:
+    """Students who know all of four questions or none with probability `shared`, else each by itself."""
+    rng = np.random.default_rng(seed)
+    apart, together = rng.random((STUDENTS, 4)) < 0.5, rng.random(STUDENTS) < 0.5
+    knows = np.where(rng.random(STUDENTS)[:, None] < shared, together[:, None], apart)
+    time = np.clip(rng.weibull(1.6, (STUDENTS, 4)) * 5.0, 0.0, 29.0)
+    names = np.repeat(np.arange(STUDENTS), 4)
+    table = {"who": names, "item": np.tile(list("abcd"), STUDENTS), "ok": knows.ravel().astype(int)}
+    return hg.read_log(
+        pa.table(table | {"s": np.where(knows, time, np.nan).ravel(), "given": np.full(names.size, 30.0)}),
+        arm="item", success="ok", threshold="s", allocation="given", round="who",
+    )  # fmt: skip
+
+
+def test_rounds_are_resampled_whole() -> None:
+    """The worth of a round in which arms share their fate varies as the sum of what is drawn together.
+
+    With p = 1/2 for each of four arms, the standard error of the mean number of successes a round is
+    sqrt(4 / 4 / N) if all are independent, and sqrt(16 / 4 / N) if they share everything: twice as wide.
+    """
+    widths = {}
+    for shared in (0.0, 1.0):
+        log = rounds_log(shared)
+        assert Resampler(log, 10).by_round
+        found = calibrate(log, law="weibull", budgets=[120.0], bootstrap=300)
+        assert found.by_round
+        low, high = found.gains[0].even.replay_interval
+        widths[shared] = (high - low) / 3.29
+    # 300 resamples tell a width to within 13% (3 s.e.); 400 students a variance to within 20%.
+    assert widths[0.0] == pytest.approx(np.sqrt(1.0 / STUDENTS), rel=0.25)
+    assert widths[1.0] == pytest.approx(np.sqrt(4.0 / STUDENTS), rel=0.25)
+
+
+def test_a_round_is_held_out_whole() -> None:
+    log = rounds_log(0.5)
+    assert log.records is not None
+    draws = Resampler(log, 3)
+    halves_of = [draws.rows(arm).halves().weights for arm in range(4)]
+    by_round = [weights[:, np.argsort(log.records.round[log.records.arm == arm])]  # type: ignore[index]
+                for arm, weights in enumerate(halves_of)]  # fmt: skip
+    for weights in by_round[1:]:
+        np.testing.assert_array_equal(weights, by_round[0])
+    np.testing.assert_array_equal(by_round[0][0] + by_round[0][1], 1.0)
+    drawn = [draws.rows(arm).drawn(slice(0, 3)).weights for arm in range(2)]
+    assert drawn[0].sum() == drawn[1].sum()
+
+
+def test_without_rounds_rows_are_resampled() -> None:
+    log = log_of(censored(hg.Exponential(), 0.5, 0.1, 50, 0), "censored")
+    assert not Resampler(log, 10).by_round

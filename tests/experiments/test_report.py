@@ -15,10 +15,11 @@ from headgate import experiments
 from headgate.experiments import curves
 from headgate.experiments.base import Part
 from headgate.experiments.lineup import THOMPSON, WIDER
-from headgate.experiments.report import estimation, interactive, quiz, structure
+from headgate.experiments.report import estimation, quiz, structure
 from headgate.experiments.report.claim import _texts
 from headgate.experiments.report.judge import Verdict
 from headgate.experiments.report.page import _regrets, write_reproduction
+from headgate.figures import interactive
 from headgate.simulation import Result
 
 

@@ -14,22 +14,21 @@ from headgate.calibration.differing.features import FeatureFit, Slopes, fit_feat
 from headgate.calibration.differing.rounds import RoundsFit, fit_rounds
 from headgate.calibration.fitting.cautions import cautions
 from headgate.calibration.fitting.choose import RANKS, ArmFit, best_arms, fit_arms
-from headgate.calibration.fitting.points import Basis, Times, basis_of, of_rows, quantiles
-from headgate.calibration.gain import Gain, WorthByBudget, gains, usual_budgets, worth_by_budget
+from headgate.calibration.fitting.points import Basis, Times, of_rows
+from headgate.calibration.gain import Gain, gains
 from headgate.calibration.log import Log, Reading
 from headgate.calibration.provenance import LIKELIHOOD, problem_of
-from headgate.calibration.replay import Seen
+from headgate.calibration.resample import Refits, Resampler
 from headgate.calibration.show import calibration_columns, calibration_words
-from headgate.errors import ParameterError
+from headgate.calibration.splits import WorthByBudget, usual_budgets, worth_by_budget
+from headgate.calibration.times import choose_times
+from headgate.errors import BudgetError, ParameterError
 from headgate.evidence import Evidence
 from headgate.extras import extra
 from headgate.features import Features
 from headgate.frames import Shown
-from headgate.laws import Floats
 from headgate.oracle import REWARDS, Reward
 from headgate.problem import Problem
-
-_GRID = 49
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -52,8 +51,12 @@ class Calibration(Shown):
     left_out: tuple[str, ...]
     """The arms that were not selected."""
     replay_error: Mapping[Times, float]
-    """How far p G is from the share of successes within x that the log shows, on average over arms and amounts, by
-    which times the law is fitted to; empty where failures show no time, and there is no choice."""
+    """How far p G, fitted on one half of the rows, is from the share of successes within x that the other half shows,
+    on average over arms and amounts, by which times the law is fitted to; empty where there is no choice."""
+    resamples: tuple[Refits, ...] = ()
+    """Each arm's fits to the resamples: where bands of its curve come from."""
+    by_round: bool = False
+    """Whether whole rounds were resampled, rather than rows one by one."""
     features: FeatureFit | None = None
     """What features tell, where some were asked for."""
     rounds: RoundsFit | None = None
@@ -102,7 +105,7 @@ def calibrate(
     *,
     law: str | None = None,
     laws: Sequence[str] | None = None,
-    times: Times = "all",
+    times: Times = "auto",
     trim: tuple[float, float] | None = None,
     select: int | None = None,
     by: str = "ks",
@@ -126,8 +129,9 @@ def calibrate(
     laws
         Which are compared; by default all that the thresholds may follow.
     times
-        Where failures show a time too: fit the law to the times of "all" rows, as the paper does, or of "successes".
-        The latter does not need activation and speed to be independent.
+        Where failures show a time too: fit the law to the times of "all" rows, as the paper does, or of "successes",
+        which does not need activation and speed to be independent; "auto": whichever foretells better what replay
+        counts in rows that were held out.
     trim
         Two quantiles: thresholds outside are left out, and the law is truncated there, as in the paper.
     select
@@ -160,25 +164,33 @@ def calibrate(
     checks.choice("times", times, get_args(Times))
     checks.choice("by", by, RANKS)
     checks.choice("reward", reward, REWARDS)
+    if select is not None:
+        checks.whole("select", select, most=log.arms)
+    if budgets:
+        checks.numbers("budget", budgets, BudgetError, open_least=True)
     if features is not None and trim is not None:
         raise ParameterError(f"features are of all rows: leave out trim, got {trim!r}")
-    basis = basis_of(log.kind, times)
-    points = of_rows(log.rows, log.arms, basis, trim=trim, whole=log.whole)
     total = log.arms
-    fits = fit_arms(
-        points, log.names, law=law, laws=laws, whole=log.whole, level=level,
-        progress=lambda done: progress("fitting laws", done, total),
-    )  # fmt: skip
+
+    def fitted(basis: Basis) -> list[ArmFit]:
+        points = of_rows(log.rows, log.arms, basis, trim=trim, whole=log.whole)
+        return fit_arms(
+            points, log.names, law=law, laws=laws, whole=log.whole, level=level,
+            progress=lambda done: progress("fitting laws", done, total),
+        )  # fmt: skip
+
+    basis, fits, errors = choose_times(log, times, fitted, Resampler(log, 0, seed))
     left_out: tuple[str, ...] = ()
     if select is not None:
         kept = best_arms(fits, select, by)
         left_out = tuple(name for arm, name in enumerate(log.names) if arm not in kept)
         log, fits = only_arms(log, kept), [fits[arm] for arm in kept]
-    fits = [replace(fit, warnings=cautions(fit, log, arm)) for arm, fit in enumerate(fits)]
+    fits = [replace(fit, cautions=cautions(fit, log, arm)) for arm, fit in enumerate(fits)]
     problem = problem_of(log, fits, basis, trim=trim, level=level, left_out=left_out)
     wanted = tuple(budgets) if budgets else usual_budgets(log)
-    found = gains(
-        log, fits, problem, wanted, level=level, bootstrap=bootstrap, seed=seed,
+    resampler = Resampler(log, bootstrap, seed)
+    found, refits = gains(
+        log, fits, problem, wanted, resampler, level=level,
         progress=lambda done: progress("resampling", done, log.arms),
     )  # fmt: skip
     by_features = by_rounds = None
@@ -203,7 +215,9 @@ def calibrate(
         level=level,
         bootstrap=bootstrap,
         left_out=left_out,
-        replay_error=_replay_errors(log, fits, basis, trim),
+        replay_error=errors,
+        resamples=refits,
+        by_round=resampler.by_round,
         features=by_features,
         rounds=by_rounds,
     )
@@ -222,26 +236,3 @@ def only_arms(log: Log, arms: np.typing.NDArray[np.int64]) -> Log:
     names = tuple(log.names[arm] for arm in arms)
     evidence = Evidence(log.evidence.max_budget, log.evidence.bins[arms], log.evidence.edges, names)
     return replace(log, names=names, rows=rows, evidence=evidence, records=records)
-
-
-def _replay_errors(
-    log: Log, fits: Sequence[ArmFit], basis: Basis, trim: tuple[float, float] | None
-) -> dict[Times, float]:
-    """The mean distance of p G to the log's own curve, with the arms' laws fitted to either kind of times."""
-    if log.kind != "observed":
-        return {}
-    found: dict[Times, float] = {}
-    for times in get_args(Times):
-        same = basis_of(log.kind, times) == basis
-        points = of_rows(log.rows, log.arms, basis_of(log.kind, times), trim=trim, whole=log.whole)
-        apart = []
-        for arm, fit in enumerate(fits):
-            seen = Seen.of(log.rows, arm)
-            grid: Floats = quantiles(seen.threshold, seen.weights, tuple(np.linspace(0.0, 0.98, _GRID)))
-            other = fit if same else fit_arms(points.only([arm]), [fit.name], law=fit.law.name, whole=log.whole)[0]
-            curve = other.activation * other.law.cdf(grid, other.rate)
-            far = np.abs(curve - seen.replay(grid))
-            apart += [np.mean(far[np.isfinite(far)])] if np.isfinite(far).any() else []
-        if apart:
-            found[times] = float(np.mean(apart))
-    return found

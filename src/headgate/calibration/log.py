@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from headgate.evidence import Evidence
 from headgate.extras import extra
 from headgate.frames import Shown
 from headgate.laws import Floats
+
+if TYPE_CHECKING:
+    from headgate.calibration.reading.time_limit import TimeLimit
 
 Kind = Literal["censored", "observed", "complete"]
 """How rows tell of thresholds.
@@ -58,6 +61,8 @@ class Reading:
     """What the numbers count, in the plural: rows, impressions, ..."""
     how: Mapping[str, Any] = field(default_factory=dict)
     """How they were read: the format or the columns, and whatever else was asked for; only what TOML can hold."""
+    time_limit: TimeLimit | None = None
+    """A time limit that was recognised: rows are censored there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -77,7 +82,8 @@ class Log(Shown):
     budgets: Floats | None = None
     """A sample of the budgets of rounds, where the log tells which rows belong together."""
     records: Records | None = None
-    """The rows one by one, where they were asked for: with their features, or with their rounds."""
+    """The rows one by one, where features or whole rounds were asked for, or a round is named and they are few enough
+    to be resampled by round."""
 
     @property
     def arms(self) -> int:

@@ -39,6 +39,7 @@ def problem_of(
         "used": reading.used,
         "dropped": dict(reading.dropped),
         **({"reading": dict(reading.how)} if reading.how else {}),
+        **({"time_limit": dict(reading.time_limit.limits)} if reading.time_limit is not None else {}),
         **({"rounded_to": log.rows.resolution} if log.rows.resolution else {}),
         "likelihood": LIKELIHOOD[basis],
         **({"trimmed_to_quantiles": list(trim)} if trim is not None else {}),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST = 5_000_000
 """Rows that are held in memory."""
+RESAMPLED = 1_000_000
+"""Rows up to which they are kept for the sake of resampling whole rounds alone."""
 _COLUMN = "feature_"  # with its number: the names of a table's columns are not ours
 
 
@@ -70,6 +72,12 @@ def with_features(source: Table, columns: Sequence[str], blank: Any) -> dict[str
 def kept_columns(features: Sequence[str], *, rounds: bool) -> list[str]:
     """Return the names that `with_features` gives, and the round's where it is kept."""
     return [f"{_COLUMN}{place}" for place in range(len(features))] + ["round"] * rounds
+
+
+def worth_keeping(rows: Table) -> bool:
+    """Whether rows that name their round are few enough to be resampled by round, and all of them name it."""
+    count, named = rows.agg(count=rows.count(), named=rows["round"].notnull().cast("int64").sum()).to_pandas().iloc[0]
+    return bool(count <= RESAMPLED and named == count)
 
 
 def records_of(rows: Table, names: Sequence[str], features: Sequence[str], *, rounds: bool) -> Records:

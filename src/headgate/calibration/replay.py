@@ -44,9 +44,16 @@ class Seen(NamedTuple):
     def replay(self, amounts: Floats) -> Floats:
         """Return the share of successes at each amount, (..., amounts): 0 at 0, NaN where it cannot be known."""
         amounts = np.asarray(amounts, dtype=np.float64)
-        rows, share = self._stopped(amounts) if self.stopped else self._given(amounts)
+        rows, share = self._counted(amounts)
         share = np.where(rows >= self.least, share, np.nan)
         return np.where(amounts <= 0.0, 0.0, share)
+
+    def told(self, amounts: Floats) -> Floats:
+        """Return how many rows tell of each amount, (..., amounts): of what was spent, those still open there."""
+        return self._counted(np.asarray(amounts, dtype=np.float64))[0]
+
+    def _counted(self, amounts: Floats) -> tuple[Floats, Floats]:
+        return self._stopped(amounts) if self.stopped else self._given(amounts)
 
     def _given(self, amounts: Floats) -> tuple[Floats, Floats]:
         """How many rows were given each amount, and the share of them that succeeds within it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +14,18 @@ from headgate.calibration.fitting.climb import Likelihood, climb, gradient, newt
 from headgate.calibration.fitting.family import Family
 from headgate.calibration.fitting.fit import LawFit
 from headgate.calibration.fitting.points import Points, cells
-from headgate.calibration.replay import LEAST, Seen
+from headgate.calibration.log import Log
+from headgate.calibration.replay import LEAST, Seen, stops
 from headgate.calibration.tally import tally
 from headgate.laws import Floats, Law
 
 _BITS = 3  # 8 points to the octave: what joining amounts costs is nothing beside what resampling does
 _CLOSE, _USUAL = 5e-3, 0.05  # in logarithms: a tenth of what is unknown, which is 0.05 after 400 successes
+
+
+SPLITS = 5
+"""Random halves that a choice is tried on."""
+_MOST_DRAWS = 200_000_000  # rounds times resamples that are held, a byte each
 
 
 class Refit(NamedTuple):
@@ -36,6 +43,103 @@ class Refit(NamedTuple):
     def of(self, resample: int) -> tuple[Law, float, float]:
         """Law, activation and rate of one resample."""
         return self.law.of_arm(resample), float(self.activation[resample]), float(self.rate[resample])
+
+
+class Refits(NamedTuple):
+    """An arm's fits to all resamples, piece by piece."""
+
+    parts: tuple[Refit, ...]
+
+    def success(self, amounts: Floats) -> Floats:
+        """p G(x) at each amount, (resamples, amounts)."""
+        return np.concatenate([part.success(amounts) for part in self.parts] or [np.empty((0, len(amounts)))])
+
+    def reached(self, amounts: Floats) -> Floats:
+        """G(x) at each amount, (resamples, amounts)."""
+        found = [np.asarray(part.law.cdf(amounts[:, None], part.rate)).T for part in self.parts]
+        return np.concatenate(found or [np.empty((0, len(amounts)))])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampler:
+    """Resamples of a log's rows, or of whole rounds where the log says which rows share one.
+
+    Every row, or round with all its rows, occurs Poisson(1) times. Rows of a round are not independent (a good student
+    is good at everything), and resampling them one by one would give intervals of worth that are too narrow.
+    """
+
+    log: Log
+    count: int
+    """How many resamples."""
+    seed: int = 0
+    _rng: np.random.Generator = field(init=False)
+    _rounds: NDArray[np.int64] | None = field(init=False)
+    """The round of each of the log's records, if resamples are by round."""
+    _draws: NDArray[np.uint8] = field(init=False)
+    """How often each round occurs in each resample."""
+    _sides: NDArray[np.bool_] = field(init=False)
+    """Which half of each split a round belongs to."""
+
+    def __post_init__(self) -> None:
+        """Draw the rounds of all resamples: arms share them."""
+        rng, records = np.random.default_rng(self.seed), self.log.records
+        groups = records.groups if records is not None and records.round is not None else None
+        size = 0 if groups is None else int(groups.max()) + 1
+        by_round = groups is not None and size * self.count <= _MOST_DRAWS and size > 1
+        draws = np.empty((self.count, size if by_round else 0), dtype=np.uint8)
+        for row in draws:
+            row[:] = rng.poisson(1.0, row.size)
+        object.__setattr__(self, "_rng", rng)
+        object.__setattr__(self, "_rounds", groups if by_round else None)
+        object.__setattr__(self, "_draws", draws)
+        object.__setattr__(self, "_sides", rng.random((SPLITS, draws.shape[1])) < 0.5)
+
+    @property
+    def by_round(self) -> bool:
+        """Whether whole rounds are drawn."""
+        return self._rounds is not None
+
+    def rows(self, arm: int) -> ArmRows:
+        """Return an arm's rows, to be drawn from."""
+        stopped = stops(self.log)
+        records = self.log.records
+        if self._rounds is None or records is None:
+            return ArmRows(Seen.of(self.log.rows, arm, stopped=stopped), self._rng)
+        own = np.flatnonzero(records.arm == arm)
+        seen = Seen(
+            records.allocation[own], records.success[own], records.threshold[own], np.ones(own.size), stopped
+        )  # fmt: skip
+        place = self._rounds[own]
+        return ArmRows(seen, self._rng, self._draws[:, place], self._sides[:, place])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmRows:
+    """One arm's rows, to be drawn from."""
+
+    seen: Seen
+    rng: np.random.Generator
+    draws: NDArray[np.uint8] | None = None
+    """How often each row occurs in each resample, if its round decides that."""
+    sides: NDArray[np.bool_] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many different rows there are."""
+        return int(self.seen.weights.size)
+
+    def drawn(self, some: slice) -> Seen:
+        """Return some of the resamples, weights (resamples, rows)."""
+        if self.draws is None:
+            return poisson(self.seen, some.stop - some.start, self.rng)
+        return self.seen._replace(weights=self.draws[some].astype(np.float64), least=LEAST / 4)
+
+    def halves(self) -> Seen:
+        """Return each row's place in the halves of the splits: weights (2 splits, rows), the halves in turn."""
+        if self.sides is None:
+            return halves(self.seen, SPLITS, self.rng)
+        both = np.stack([self.sides, ~self.sides], axis=1).astype(np.float64)
+        return self.seen._replace(weights=both.reshape(2 * SPLITS, -1), least=LEAST / 4)
 
 
 def poisson(seen: Seen, count: int, rng: np.random.Generator) -> Seen:

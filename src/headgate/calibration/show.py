@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headgate.calibration.log import Log
 
 _SHOWN = 3  # budgets of a calibration's repr
+_ADVICE = {"change": "take the best", "keep": "keep what you do", "try": "try it"}
 
 
 def log_columns(log: Log) -> dict[str, Any]:
@@ -84,9 +85,14 @@ def calibration_words(found: Calibration) -> str:
     lines = [f"Calibration({len(found.arms)} arms, {found.reading.used:,} {found.reading.counted}; laws: {named})"]
     for gain in found.gains[:_SHOWN]:
         replayed = f", {gain.replay_gain:+.1%} by replay" if gain.replayed and math.isfinite(gain.replay_gain) else ""
-        model = f"{gain.model_gain:+.1%} by the model" if math.isfinite(gain.model_gain) else "gain not known"
-        lines.append(
-            f"  {gain.budget:g}{units}: best {gain.best.model:.4g}, even {gain.even.model:.4g}: {model}{replayed}"
+        model = (
+            f"{gain.model_gain:+.1%} by the model"
+            if math.isfinite(gain.model_gain)
+            else "gain withheld"
+            if gain.withheld
+            else "gain not known"
         )
+        worth = f"best {gain.best.model:.4g}, even {gain.even.model:.4g}"
+        lines.append(f"  {gain.budget:g}{units}: {worth}: {model}{replayed}; {_ADVICE[gain.advice]}")
     warnings = sum(len(arm.warnings) for arm in found.arms)
     return "\n".join([*lines, f"  {warnings} warnings"] if warnings else lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import cleandoc
 from typing import Annotated, Any, cast
 
 import typer
@@ -40,6 +41,15 @@ COMMANDS = {
 }
 
 
+def flowing(text: str) -> str:
+    r"""Return a docstring whose paragraphs are one line each, so that a terminal of any width can break them.
+
+    >>> flowing("First,\n    second.\n\n    Third.")
+    'First, second.\n\nThird.'
+    """
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in cleandoc(text).split("\n\n"))
+
+
 class _Commands(TyperGroup):
     """Imports a command when it is called, so that each takes only the time of what it needs."""
 
@@ -52,9 +62,11 @@ class _Commands(TyperGroup):
         command = getattr(import_module(f"headgate.cli.{COMMANDS[cmd_name]}"), cmd_name.replace("-", "_"))
         alone = typer.Typer(add_completion=False, rich_markup_mode="rich", callback=lambda: None)  # a group of one
         if isinstance(command, typer.Typer):
+            for each in command.registered_commands:
+                each.help = flowing(each.callback.__doc__ or "") if each.callback else each.help
             alone.add_typer(command, name=cmd_name)
         else:
-            alone.command(cmd_name)(command)
+            alone.command(cmd_name, help=flowing(command.__doc__ or ""))(command)
         return cast("TyperGroup", get_command(alone)).commands[cmd_name]
 
 

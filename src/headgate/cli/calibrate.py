@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from rich.console import Console
 
-from headgate.errors import InputError, ParameterError
+from headgate.cli.log_options import (
+    check_folder,
+    read,
+    read_budgets,
+    read_features,
+    read_time_limit,
+    read_trim,
+    read_where,
+)
+from headgate.cli.progress import progress as shown_progress
+from headgate.cli.progress import what_is_left
+from headgate.errors import ParameterError
 from headgate.extras import extra
 
 if TYPE_CHECKING:
-    from headgate.calibration.calibration import Progress
     from headgate.calibration.differing.features import Slopes
     from headgate.calibration.fitting.points import Times
-    from headgate.calibration.log import Log
     from headgate.oracle import Reward
 
-_BUDGETS = 200
 _PAPER_LAW = "weibull"  # of the paper's selection of questions
-_TENTHS = 10  # a piece of work is told of so many times, where there is no terminal to draw a bar on
-_PAUSE = 5.0  # seconds between lines of progress where nobody watches a bar
 
 
 def calibrate(
@@ -51,6 +51,10 @@ def calibrate(
         list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only these rows; may be repeated.")
     ] = None,
     limit: Annotated[float | None, typer.Option(help="A threshold above this is absurd: its row is not used.")] = None,
+    time_limit: Annotated[
+        str,
+        typer.Option(metavar="AMOUNT", help="What every row was given, if no column says; auto: recognised; none."),
+    ] = "auto",
     log_format: Annotated[
         str | None,
         typer.Option("--format", metavar="NAME", help="A log that is known and needs no columns, such as criteo."),
@@ -66,8 +70,9 @@ def calibrate(
     ] = None,
     law: Annotated[str | None, typer.Option(metavar="NAME", help="The law of all arms; else each arm's best.")] = None,
     times: Annotated[
-        str, typer.Option(metavar="WHICH", help="Where failures show a time too, fit to that of: all, successes.")
-    ] = "all",
+        str,
+        typer.Option(metavar="WHICH", help="Where failures show a time too, fit to that of: all, successes; auto."),
+    ] = "auto",
     trim: Annotated[
         str | None, typer.Option(metavar="LOW,HIGH", help="Keep thresholds within two quantiles: 0.025,0.975.")
     ] = None,
@@ -108,12 +113,13 @@ def calibrate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with every digit.")] = False,
 ) -> None:
-    """Learn from a log which law each arm follows, and what a better allocation would gain.
+    """Learn from a log which law each arm follows, what each should get, and what that would gain.
 
     Every law is fitted to every arm by maximum likelihood, shape included; the smallest AIC wins unless --law says
-    otherwise. With --allocation failures are censored at what they were given; without it, the law is fitted to all
-    thresholds if failures show one too, else to those of successes. Gains are shown by the model and by replay: a row
-    that was given x tells what would have happened at any smaller amount.
+    otherwise. With --allocation, or a time limit, failures are censored at what they were given; without, the law is
+    fitted to the times of all rows or of successes, whichever foretells rows held out better. Gains are shown by the
+    model and by replay: a row that was given x tells what would have happened at any smaller amount. If the best
+    allocation does not beat an even split on rows held out, the advice is to keep what you do.
 
     [bold]Examples[/bold]
 
@@ -142,16 +148,15 @@ def calibrate(
         check_folder(out)
     quantiles, budgets = read_trim(trim), read_budgets(budget)
     columns = {"arm": arm, "success": success, "threshold": threshold, "allocation": allocation, "units": units}
-    known = None if features is None else tuple(name.strip() for name in features.split(","))
-    if known is not None and not all(known):
-        raise ParameterError(f"--features must be columns with commas between them, got {features!r}")
+    known = read_features(features)
     if reward == "cascade" and round_column is None and mapping is None:
         raise ParameterError("--reward cascade needs --round COLUMN: which rows share a round?")
     kept: dict[str, Any] = {"features": known, "keep_rounds": True if reward == "cascade" else None}
     more = {"round": round_column, "whole": True if whole else None, "where": read_where(where), "limit": limit}
+    more["time_limit"] = read_time_limit(time_limit)
     if pseudo_students is None and interactions is not None:
         raise ParameterError("--interactions belongs to --pseudo-students FILE.CSV, which is missing")
-    with _what_is_left(out), _progress(always=pseudo_students is not None) as progress:
+    with what_is_left(out), shown_progress(always=pseudo_students is not None) as progress:
         if pseudo_students is not None:
             if log_format != "ednet-kt3" or select is None:
                 raise ParameterError("--pseudo-students needs --format ednet-kt3 and --select N")
@@ -182,156 +187,3 @@ def calibrate(
         names = {"problem": "problem.toml", "evidence": "evidence.json", "figures": "figures"}
         for what, path in {"page": page, **{what: out / name for what, name in names.items()}}.items():
             typer.echo(f"{what:9} {path}")
-
-
-@contextmanager
-def _what_is_left(out: Path | None) -> Iterator[None]:
-    """Say, if the work is stopped by Ctrl-C, what there is of it."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        made = sorted(path.name for path in out.iterdir()) if out is not None and out.is_dir() else []
-        left = f"{out} has {', '.join(made)}, perhaps of another calibration" if made else "nothing was written"
-        typer.echo(f"stopped; {left}. The log was only read: the same command begins again", err=True)
-        raise
-
-
-def check_folder(out: Path) -> None:
-    """Say that results cannot be written before the work, not after it."""
-    for place in (out, *out.parents):
-        if place.exists():
-            if not place.is_dir():
-                raise InputError(f"--out must be a folder, got {out}: {place} is a file")
-            if not os.access(place, os.W_OK):
-                raise InputError(f"--out must be a folder that can be written to, got {out}")
-            return
-
-
-def read(
-    source: str,
-    log_format: str | None,
-    mapping: Path | None,
-    columns: dict[str, Any],
-    engine: str | None,
-    max_budget: float | None,
-    progress: Progress,
-) -> Log:
-    """Read the log by its format, its mapping or the options."""
-    from headgate.calibration.reading import Columns, read_log  # noqa: PLC0415  # not light
-
-    given = {key: value for key, value in columns.items() if value is not None}
-    limit = given.get("limit")
-    how: Columns | str
-    if log_format is not None:
-        known = sorted(set(given) - {"limit"})
-        if known or mapping is not None:
-            raise ParameterError(
-                f"--format {log_format} knows its columns: leave out --{known[0] if known else 'mapping'}"
-            )
-        how = log_format
-    elif mapping is not None:
-        how = Columns.read(mapping, **given)
-    else:
-        missing = [f"--{name}" for name in ("arm", "success", "threshold") if name not in given]
-        if missing:
-            raise InputError(
-                f"say which columns matter: {', '.join(missing)} is missing (or give --format or --mapping)"
-            )
-        how = Columns.of(given)
-    return read_log(
-        source, how, engine=engine, limit=limit if log_format is not None else None, max_budget=max_budget,
-        progress=lambda what: progress(what, 0, 0),
-    )  # fmt: skip
-
-
-def read_trim(text: str | None) -> tuple[float, float] | None:
-    """Read LOW,HIGH.
-
-    >>> read_trim("0.025,0.975")
-    (0.025, 0.975)
-    """
-    if text is None:
-        return None
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise ParameterError(f"--trim must be LOW,HIGH, such as 0.025,0.975, got {text!r}") from None
-    return low, high
-
-
-def read_budgets(given: list[str] | None) -> list[float] | None:
-    """Read amounts and START:STOP:STEP ranges, which include where they stop.
-
-    >>> read_budgets(["100:200:50", "7.5"])
-    [100.0, 150.0, 200.0, 7.5]
-    """
-    if not given:
-        return None
-    found: list[float] = []
-    for text in given:
-        try:
-            numbers = [float(part) for part in text.split(":")]
-        except ValueError:
-            numbers = []
-        if len(numbers) == 1:
-            found += numbers
-        elif len(numbers) == 3 and 0.0 < numbers[0] <= numbers[1] < float("inf") and numbers[2] > 0.0:
-            steps = (numbers[1] - numbers[0]) / numbers[2]
-            if steps > _BUDGETS:
-                raise ParameterError(f"--budget must be a range of at most {_BUDGETS} steps, got {text!r}")
-            found += [float(f"{numbers[0] + step * numbers[2]:.12g}") for step in range(int(steps + 1e-9) + 1)]
-        else:
-            raise ParameterError(f"--budget must be an amount or START:STOP:STEP, such as 100:500:50, got {text!r}")
-    return found
-
-
-def read_where(given: list[str] | None) -> dict[str, str] | None:
-    """Read COLUMN=VALUE texts."""
-    if not given:
-        return None
-    found = {}
-    for text in given:
-        column, equals, value = text.partition("=")
-        if not equals or not column:
-            raise ParameterError(f"--where must be COLUMN=VALUE, got {text!r}")
-        found[column] = value
-    return found
-
-
-@contextmanager
-def _progress(*, always: bool = False) -> Iterator[Progress]:
-    """Show on a terminal what is being done; elsewhere a line every few seconds, or with `always` at every tenth."""
-    if not sys.stderr.isatty():
-        yield _line if always else _seldom(_PAUSE)
-        return
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415  # only people need it
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def show(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total or None)
-
-        yield show
-
-
-def _seldom(pause: float) -> Progress:
-    """Say in a line what is being done, if nothing was said for `pause` seconds: a short run says nothing."""
-    last = time.monotonic()
-
-    def say(what: str, done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= pause:
-            last = time.monotonic()
-            typer.echo(f"{what}: {done:,} of {total:,}" if total else what, err=True)
-
-    return say
-
-
-def _line(what: str, done: int, total: int) -> None:
-    """Say in a line what is done, at every tenth of it."""
-    if total == 0:
-        typer.echo(what, err=True)
-    elif done == total or done * _TENTHS // total > (done - 1) * _TENTHS // total:
-        typer.echo(f"{what}: {done:,} of {total:,}", err=True)

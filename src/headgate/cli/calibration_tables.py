@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from headgate.calibration.report import differing, words
+from headgate.calibration.report import advice, differing, words
 from headgate.cli import terminal
 
 if TYPE_CHECKING:
@@ -31,12 +31,15 @@ def show(result: Calibration) -> None:
     for why, count in reading.dropped.items():
         if count:
             console.print(Text(f"  {count:,} dropped: {why}"), soft_wrap=True)
+    if reading.time_limit is not None:
+        console.print(Text(f"  {reading.time_limit.words(result.log.units)}"), soft_wrap=True)
     console.print(Text(f"likelihood: {result.likelihood}"), soft_wrap=True)
     console.print()
     console.print(_arms(result))
     console.print()
     console.print(_gains(result))
     console.print()
+    _allocations(console, result)
     if result.features is not None:
         _features(console, result.features)
     if result.rounds is not None:
@@ -62,6 +65,25 @@ def _gains(result: Calibration) -> Table:
             texts = (text for text, _ in (budget, name, model, replayed))  # intervals of worth are on the page
             table.add_row(*texts, *map(_cell, gains), style="bold" if gains else "")
     return table
+
+
+def _allocations(console: Console, result: Calibration) -> None:
+    """What each arm gets and earns, of every budget while that is short, else of the last; and what to do."""
+    gains = result.gains if len(result.arms) * len(result.gains) <= _SHOWN_ARMS else result.gains[-1:]
+    units = f" {result.log.units}" if result.log.units else ""
+    for gain in gains:
+        table = terminal.table(*advice.allocation_heads(gain))
+        table.title, table.title_justify = f"what each arm gets of {gain.budget:g}{units}, and earns by it", "left"
+        *lines, together = advice.allocation_cells(gain, result.problem.names)
+        for line in lines[:_SHOWN_ARMS]:
+            table.add_row(*line)
+        table.add_row(*together, style="bold")
+        console.print(table)
+        console.print()
+    for gain in result.gains:
+        style = {"change": "green", "keep": "yellow", "try": "cyan"}[gain.advice]
+        console.print(Text(advice.advice(gain, result.log.units), style=style), soft_wrap=True)
+    console.print()
 
 
 def _features(console: Console, found: FeatureFit) -> None:
@@ -103,16 +125,16 @@ def _cell(cell: words.Cell) -> Text:
 def _say(console: Console, result: Calibration) -> None:
     """Print what to know beyond the tables."""
     console.print(f"certificate: the best allocation is within {words.gap(result)} of the model's optimum")
-    advice = words.times_advice(result)
-    if advice:
-        console.print(Text(advice), soft_wrap=True)
+    times = words.times_advice(result)
+    if times:
+        console.print(Text(times), soft_wrap=True)
     if result.left_out:
         console.print(f"{len(result.left_out)} arms were not selected", soft_wrap=True)
     if len(result.arms) > _SHOWN_ARMS:
         console.print(f"{len(result.arms) - _SHOWN_ARMS} more arms are on the page and in --json")
-    if result.log.budgets is not None:
-        console.print("rows are taken as independent, rounds or not: intervals of worth may be too narrow")
-    for fit in result.arms[:_SHOWN_ARMS]:
-        if fit.warnings:
-            said = f": {'; '.join(fit.warnings)}"
-            console.print(Text.assemble(("warning ", "yellow"), (fit.name, "bold"), said), soft_wrap=True)
+    if result.bootstrap:
+        drawn = "whole rounds are resampled" if result.by_round else "rows are taken as independent"
+        hint = "" if result.by_round or "columns" not in result.reading.how else " (--round COLUMN: by round)"
+        console.print(f"intervals of worth: {drawn}{hint}", soft_wrap=True)
+    for who, text in advice.warning_lines(result):
+        console.print(Text.assemble(("warning ", "yellow"), (who, "bold"), f": {text}"), soft_wrap=True)

@@ -46,9 +46,9 @@ def demo(
     for part in parts:
         _show(part)
     terminal.stdout().print(f"\n{beside_even(parts[0])}")
-    quiz = shlex.quote(str(out / "quiz.toml"))
-    typer.echo(f"\ntry next: headgate solve {quiz} --budget 300")
-    typer.echo(f"          headgate simulate {quiz} --budget 400 --rounds 300 --runs 3 --live")
+    command, quiz = terminal.command(), shlex.quote(str(out / "quiz.toml"))
+    typer.echo(f"\ntry next: {command} solve {quiz} --budget 300")
+    typer.echo(f"          {command} simulate {quiz} --budget 400 --rounds 300 --runs 3 --live")
     typer.echo(str(out / "index.html"))
 
 

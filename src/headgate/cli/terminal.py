@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import shlex
+import shutil
+import sys
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -22,6 +26,17 @@ def table(first: str, *others: str) -> Table:
     for heading in others:
         empty.add_column(Text(heading), justify="right")
     return empty
+
+
+def command() -> str:
+    """Return how to call this program again: by its name where that finds it, else as it was called."""
+    called = Path(sys.argv[0])
+    found = shutil.which("headgate")
+    if found is not None and called.exists() and Path(found).resolve() == called.resolve():
+        return "headgate"
+    if called.name == "headgate" and called.exists():
+        return shlex.quote(str(called))
+    return f"{shlex.quote(sys.executable)} -m headgate.cli"
 
 
 def finite(number: float) -> float | None:

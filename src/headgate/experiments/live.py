@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 import headgate as hg
 from headgate.figures import draw_live
+from headgate.laws import Floats
 
 PLANNED, LEARNED, LIVE, LIVE_LEARNED = "best plan", "learned", "live", "live, learned"
 _STUDENT = 7  # whose round is drawn
@@ -19,7 +21,7 @@ class LiveQuiz(NamedTuple):
 
     head: tuple[str, ...]
     rows: list[tuple[str, ...]]
-    """One for each budget: right answers a round for each way, what live gains on the best plan, and the bound."""
+    """One for each budget: right answers a round for each way, what live rounds gain on the plan, and the bound."""
     picture: Path
     rounds: int
     runs: int
@@ -28,8 +30,9 @@ class LiveQuiz(NamedTuple):
     def words(self) -> str:
         """What the numbers are."""
         return (
-            f"Right answers a student, {self.rounds:,} students, mean of {self.runs} runs; the learners start from "
-            "nothing. No way of playing earns more than the last column in expectation, if the curves are right."
+            f"Right answers a student, {self.rounds:,} students, mean of {self.runs} runs; gains are over what the "
+            "best plan is worth, with the half-width of their 95% intervals. The learners start from nothing. No way "
+            "of playing earns more than the last column in expectation, if the curves are right."
         )
 
 
@@ -47,7 +50,8 @@ def play_quiz(
         earned = {name: result.reward[name][:, -1].mean() / rounds for name in players}
         best, bound = float(quiz.solve(budget).value), float(quiz.live_bound(budget).bound)
         cells = (f"{value:.3f}" for value in earned.values())
-        rows.append((f"{budget:g} s", *cells, f"{earned[LIVE] / best - 1.0:+.1%}", f"{bound:.3f}"))
+        gain = _with_width(result.reward[LIVE][:, -1] / rounds / best - 1.0)
+        rows.append((f"{budget:g} s", *cells, gain, f"{bound:.3f}"))
     rng = np.random.default_rng(_STUDENT)
     knows, needs = rng.random(quiz.arms) < quiz.activation, quiz.law.sample(quiz.rate, rng, quiz.arms)
     draw_live(
@@ -55,3 +59,10 @@ def play_quiz(
         title=f"One student, {quiz.arms} questions, {drawn:g} seconds, played live",
     )  # fmt: skip
     return LiveQuiz(("budget", *players, "live gains", "at most"), rows, picture, rounds, runs)
+
+
+def _with_width(gain: Floats) -> str:
+    """The mean of some runs' gains in percent, with the half-width of its 95% interval where there are several."""
+    if gain.size < 2:
+        return f"{gain.mean():+.1%}"
+    return f"{gain.mean():+.1%} ± {100.0 * stats.t.ppf(0.975, gain.size - 1) * stats.sem(gain):.1f}"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, told apart with any colour vision.
 BLUE, VERMILLION, ORANGE, GREEN = "#0072B2", "#D55E00", "#E69F00", "#009E73"
+CYCLE = (BLUE, VERMILLION, GREEN, ORANGE, "#CC79A7", "#56B4E9", "#7A5C00", "#444444")
+"""For lines that are told apart by colour alone, again and again."""
 INK, QUIET, FAINT = "#222222", "#8A8A8A", "#D9D9D9"
 
 _STYLE: Any = {

@@ -1,8 +1,13 @@
-"""What to be careful about, arm by arm: warnings that say what was seen and what it means."""
+"""What to be careful about, arm by arm: warnings that say what was seen and what it means.
+
+Each is said twice: in an arm's own words, with its numbers, and in those that several arms share.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +26,15 @@ _SLIGHT = 0.03  # differences of medians below this share are not worth a warnin
 _FAR = 0.05  # a distance of distribution functions that matters
 _BEYOND = 0.9  # a share of the thresholds reached from which on little is left to guess
 _ABSURD = 20.0  # times the 97.5% quantile
+
+
+class Caution(NamedTuple):
+    """What is doubtful about an arm."""
+
+    text: str
+    """In the arm's own words."""
+    shared: str
+    """In the words of all arms of which the same is true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,26 +93,44 @@ class _Arm:
         return np.isfinite(self.rows.threshold) & (self.rows.success | (self.fit.basis == "all"))
 
 
-def cautions(fit: ArmFit, log: Log, arm: int) -> tuple[str, ...]:
+def grouped(fits: Sequence[ArmFit]) -> list[tuple[tuple[str, ...], str]]:
+    """Return every warning once: the arms that it is of, and what is doubtful, in an arm's own words if it is alone.
+
+    What most arms share comes first.
+    """
+    shared: dict[str, list[tuple[str, str]]] = {}
+    for fit in fits:
+        for caution in fit.cautions:
+            shared.setdefault(caution.shared, []).append((fit.name, caution.text))
+    found = sorted(shared.items(), key=lambda item: -len(item[1]))
+    return [(tuple(name for name, _ in arms), arms[0][1] if len(arms) == 1 else what) for what, arms in found]
+
+
+def cautions(fit: ArmFit, log: Log, arm: int) -> tuple[Caution, ...]:
     """Return what is doubtful about an arm, the gravest first."""
     case = _Arm(fit, log, log.rows.only(log.rows.arm == arm), f" {log.units}" if log.units else "")
-    return tuple(text for caution in _CAUTIONS if (text := caution(case)) is not None)
+    return tuple(found for caution in _CAUTIONS if (found := caution(case)) is not None)
 
 
-def _few(arm: _Arm) -> str | None:
+def _few(arm: _Arm) -> Caution | None:
     won = arm.fit.successes
     if won == 0:
-        return f"no success in {arm.fit.rows:,} rows: taken as never active"
-    return f"only {won} success{'es' * (won != 1)}: the intervals are wide" if won < FEW else None
+        text = f"no success in {arm.fit.rows:,} rows: taken as never active"
+        return Caution(text, "no success: taken as never active")
+    if won >= FEW:
+        return None
+    text = f"only {won} success{'es' * (won != 1)}: the intervals are wide"
+    return Caution(text, f"fewer than {FEW} successes: the intervals are wide")
 
 
-def _not_identified(arm: _Arm) -> str | None:
+def _not_identified(arm: _Arm) -> Caution | None:
     if arm.fit.identified or not arm.fit.successes:
         return None
-    return "activation and rate are not told apart: allocations were too small, or too few succeeded"
+    text = "activation and rate are not told apart: allocations were too small, or too few succeeded"
+    return Caution(text, text)
 
 
-def _dependent(arm: _Arm) -> str | None:
+def _dependent(arm: _Arm) -> Caution | None:
     """Successes and failures that differ in speed, where both show a threshold."""
     rows = arm.rows
     if arm.log.kind != "observed":
@@ -106,26 +138,30 @@ def _dependent(arm: _Arm) -> str | None:
     found = speed(rows.threshold, rows.success, rows.count.astype(np.float64))
     if found is None or not found.matters:
         return None
-    return (
-        f"activation and speed are not independent: successes are {'faster' if found.ratio < 1.0 else 'slower'} "
-        f"(median {found.median_success:.3g}{arm.units} against {found.median_failure:.3g}{arm.units})"
-    )
+    what = f"activation and speed are not independent: successes are {'faster' if found.ratio < 1.0 else 'slower'}"
+    medians = f"median {found.median_success:.3g}{arm.units} against {found.median_failure:.3g}{arm.units}"
+    return Caution(f"{what} ({medians})", what)
 
 
-def _poor(arm: _Arm) -> str | None:
+def _poor(arm: _Arm) -> Caution | None:
     far = arm.fit.goodness.distance
     if not (far > _FAR and arm.fit.goodness.p_value < 0.01):
         return None
-    return f"poor fit: the {'best ' * (len(arm.fit.aic) > 1)}law is {far:.2f} away from the data"
+    which = f"the {'best ' * (len(arm.fit.aic) > 1)}law"
+    return Caution(f"poor fit: {which} is {far:.2f} away from the data", f"poor fit: {which} is far from the data")
 
 
-def _boundary(arm: _Arm) -> str | None:
+def _boundary(arm: _Arm) -> Caution | None:
     if not arm.fit.at_boundary:
         return None
-    return f"the {arm.fit.law.name} law's shape ran to the end of its range, {arm.fit.shape:.3g}: another law is meant"
+    what = "shape ran to the end of its range"
+    return Caution(
+        f"the {arm.fit.law.name} law's {what}, {arm.fit.shape:.3g}: another law is meant",
+        f"the law's {what}: another law is meant",
+    )
 
 
-def _small_allocations(arm: _Arm) -> str | None:
+def _small_allocations(arm: _Arm) -> Caution | None:
     """Failures that were cut off before the law has shown most of its thresholds."""
     fit, finite = arm.fit, np.isfinite(arm.rows.allocation)
     if fit.basis != "censored" or not fit.successes or not finite.any():
@@ -137,17 +173,20 @@ def _small_allocations(arm: _Arm) -> str | None:
         return None
     low, high = quantiles(given, count, (0.05, 0.95))
     if high <= 1.02 * low:
-        return (
-            f"allocations hardly vary ({low:.4g}{arm.units}) and reach only {reach:.0%} of the law's thresholds: p, "
-            "and what more would bring, are the law's guess"
+        what = "p, and what more would bring, are the law's guess"
+        return Caution(
+            f"allocations hardly vary ({low:.4g}{arm.units}) and reach only {reach:.0%} of the law's thresholds: "
+            + what,
+            f"allocations hardly vary and reach less than {_BEYOND:.0%} of the law's thresholds: {what}",
         )
-    return (
-        f"the largest allocation, {most:.4g}{arm.units}, reaches only {reach:.0%} of the law's thresholds: what more "
-        "would bring is the law's guess"
+    what = "what more would bring is the law's guess"
+    return Caution(
+        f"the largest allocation, {most:.4g}{arm.units}, reaches only {reach:.0%} of the law's thresholds: {what}",
+        f"the largest allocation reaches less than {_BEYOND:.0%} of the law's thresholds: {what}",
     )
 
 
-def _absurd(arm: _Arm) -> str | None:
+def _absurd(arm: _Arm) -> Caution | None:
     shown = arm.shown
     if arm.fit.basis == "censored" or not shown.any() or arm.fit.kept[1] < np.inf:  # trimmed already
         return None
@@ -155,13 +194,14 @@ def _absurd(arm: _Arm) -> str | None:
     usual, most = float(quantiles(value, arm.rows.count[shown].astype(np.float64), (0.975,))[0]), float(value.max())
     if most <= _ABSURD * usual:
         return None
-    return (
+    return Caution(
         f"absurd values: the largest, {most:,.0f}{arm.units}, is {most / usual:.0f} times the 97.5% quantile; "
-        "try --trim"
+        "try --trim",
+        f"absurd values: the largest is more than {_ABSURD:g} times the 97.5% quantile; try --trim",
     )
 
 
-def _rounded(arm: _Arm) -> str | None:
+def _rounded(arm: _Arm) -> Caution | None:
     """A poor fit that may be due to rounding: rounded to the nearest would do no harm, up or down does."""
     fit = arm.fit
     if arm.log.whole or arm.log.rows.resolution or fit.fit is None:
@@ -169,20 +209,19 @@ def _rounded(arm: _Arm) -> str | None:
     grid = grid_of(arm.rows.threshold[arm.shown & (arm.rows.threshold > 0.0)])
     if grid is None or not fit.goodness.p_value < 0.01 or not tied(fit.points):
         return None
-    return (
+    text = (
         f"times look rounded to multiples of {grid:g}{arm.units}, perhaps up or down: the p-value is of the rounding "
         "too; counts need --whole"
     )
+    return Caution(text, text)
 
 
-def _zeros(arm: _Arm) -> str | None:
+def _zeros(arm: _Arm) -> Caution | None:
     zeros = int(arm.rows.count[arm.shown & (arm.rows.threshold == 0.0)].sum())
     if not zeros:
         return None
-    return (
-        f"{zeros:,} threshold{'s are' if zeros != 1 else ' is'} 0, which no law allows: taken as half of the smallest "
-        "above 0"
-    )
+    what = "0, which no law allows: taken as half of the smallest above 0"
+    return Caution(f"{zeros:,} threshold{'s are' if zeros != 1 else ' is'} {what}", f"some thresholds are {what}")
 
 
 _CAUTIONS = (

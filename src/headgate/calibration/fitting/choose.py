@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from headgate.calibration.fitting.points import Basis, Points
 from headgate.calibration.fitting.profile import Ends, at_an_end, profile_ends, told_apart
 from headgate.calibration.kaplan_meier import KaplanMeier
 from headgate.laws import Exponential, Floats, Law
+
+if TYPE_CHECKING:
+    from headgate.calibration.fitting.cautions import Caution
 
 _BLOCK = 2_000_000  # points fitted at once
 RANKS = ("ks", "rows")
@@ -49,7 +53,12 @@ class ArmFit:
     fit: LawFit | None
     """None for an arm that never succeeded under censoring: there is nothing to fit."""
     points: Points
-    warnings: tuple[str, ...] = field(default=())
+    cautions: tuple[Caution, ...] = field(default=())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about the arm, the gravest first."""
+        return tuple(caution.text for caution in self.cautions)
 
     @property
     def share(self) -> float:
@@ -103,29 +112,32 @@ def _block(points: Points, names: Sequence[str], wanted: Sequence[str], level: f
     edge = np.stack([fit.at_boundary for fit in fits.values()])
     ranked = np.where(edge & ~np.all(edge | ~np.isfinite(aic), axis=0), np.inf, aic)
     best = np.argmin(ranked, axis=0)
-    single: dict[int, LawFit] = {}
+    single: dict[int, tuple[LawFit, Ends | None]] = {}
     for place in np.unique(best).tolist():
         arms = np.flatnonzero(best == place)
-        fit = fits[wanted[place]] if alone else fit_law(wanted[place], points.only(arms))
-        single |= {arm: fit.only([i]) for i, arm in enumerate(arms.tolist())}
+        own = points.only(arms)
+        fit = fits[wanted[place]].only(arms) if alone else fit_law(wanted[place], own)
+        profiles = profile_ends(fit, own, level) if points.cure and own.seen.shape[0] else [None] * arms.size
+        single |= {arm: (fit.only([i]), profiles[i]) for i, arm in enumerate(arms.tolist())}
     return [
-        _arm(name, single[arm], points.only([arm]), dict(zip(wanted, aic[:, arm].tolist(), strict=True)), level)
+        _arm(name, *single[arm], points.only([arm]), dict(zip(wanted, aic[:, arm].tolist(), strict=True)), level)
         for arm, name in enumerate(names)
     ]
 
 
-def _arm(name: str, fit: LawFit, points: Points, aic: Mapping[str, float], level: float) -> ArmFit:
+def _arm(
+    name: str, fit: LawFit, profile: Ends | None, points: Points, aic: Mapping[str, float], level: float
+) -> ArmFit:
     rows, successes = round(float(points.trials[0])), round(float(points.successes[0]))
     kept = (float(points.low[0]), float(points.high[0]))
     curve = kaplan_meier(points)
     if not points.seen.shape[0]:
         return _nothing(name, rows, points, curve, level)
     ends = {key: (float(v[0, 0]), float(v[0, 1])) for key, v in fit.intervals(level).items()}
-    identified = bool(fit.identified[0])
-    if at_an_end(fit):
-        profile = profile_ends(fit, points, level)
+    identified = bool(fit.rate_known[0])
+    if profile is not None:
         identified &= told_apart(profile, level)
-        ends = _wider(ends, fit, profile)
+        ends = _wider(ends, fit, profile) if at_an_end(fit) else {**ends, "activation": profile.activation}
     return ArmFit(
         name=name,
         rows=rows,

@@ -80,7 +80,7 @@ class LawFit:
         """Intervals of rate, shape and activation, (A, 2) each.
 
         Normal in the logarithms; an activation that is a share has Jeffreys' interval, which reaches 0 or 1
-        where the share does.
+        where the share does. That of a cure model is by `profile.profile_ends` instead.
         """
         z = float(special.ndtri(0.5 + level / 2.0))
         spread = z * np.sqrt(np.einsum("...ii->...i", self.covariance))
@@ -102,15 +102,12 @@ class LawFit:
         return found
 
     @property
-    def identified(self) -> NDArray[np.bool_]:
-        """Whether the rows tell activation and rate apart."""
-        variance = np.einsum("...ii->...i", self.covariance)
-        # A rate is known in proportion to how wide the law is: in units of an exponential's, log(q75 / q25) = 1.57.
+    def rate_known(self) -> NDArray[np.bool_]:
+        """Whether the rows tell the rate, in proportion to how wide the law is."""
+        # In units of an exponential's width, log(q75 / q25) = 1.57.
         wide = np.log(np.divide(*(self.law.quantile(level, self.rate) for level in (0.75, 0.25)))) / 1.57
-        known = (np.sqrt(variance[:, 0]) < KNOWN * np.maximum(wide, 1.0)) & (self.successes > 0.0)
-        if self.family.cure:
-            known &= variance[:, -1] * (1.0 - self.activation) ** 2 < KNOWN**2
-        return np.asarray(known)
+        known = np.sqrt(self.covariance[:, 0, 0]) < KNOWN * np.maximum(wide, 1.0)
+        return np.asarray(known & (self.successes > 0.0))
 
 
 def fit_law(name: str, points: Points, *, coarse: Points | None = None, exact: bool = True) -> LawFit:

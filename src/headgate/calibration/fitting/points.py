@@ -23,7 +23,9 @@ Basis = Literal["censored", "all", "successes"]
 "all": the law is fitted to the thresholds of all rows, failures too; p is the share of successes.
 "successes": the law is fitted to the thresholds of successes; p is the share of successes.
 """
-Times = Literal["all", "successes"]
+Times = Literal["auto", "all", "successes"]
+"""Which times a law is fitted to where failures show one too; "auto": those that foretell rows held out better."""
+TIMES: tuple[Times, ...] = ("all", "successes")
 FINE = 10  # bits: 1,024 points to the octave of a log too large for exact ones; a likelihood is off by 2e-8 a row
 COARSE = 6  # bits: 64 points to the octave, 1% wide: a likelihood taken at their means is off by 1e-5 a row
 

@@ -14,6 +14,7 @@ from headgate.calibration.log import Kind
 from headgate.calibration.reading.frames import label_of
 from headgate.calibration.reading.screen import Clean, screen
 from headgate.calibration.reading.tables import open_table
+from headgate.calibration.reading.time_limit import AUTO, NONE
 from headgate.errors import InputError
 
 YES = ("1", "1.0", "true", "t", "yes", "y", "ok", "success", "correct", "right")
@@ -51,6 +52,9 @@ class Columns:
     """A success may leave its threshold blank: it tells that what it was given sufficed. Needs allocations."""
     limit: float | None = None
     """A threshold above this is absurd, and its row is not used."""
+    time_limit: float | str = AUTO
+    """What every row was given, where no column says: a number; "auto": recognised, where many rows end at exactly the
+    same largest time without success; "none": times of failures are taken as they are."""
     where: Mapping[str, str] = field(default_factory=dict)
     """Only rows whose columns have these values are read."""
     round: str | None = None
@@ -70,13 +74,20 @@ class Columns:
                 raise InputError(f"{name} must be the name of a column, got {value!r}")
         if self.kind is not None:
             checks.choice("kind", self.kind, get_args(Kind), InputError)
-        if self.kind == "censored" and self.allocation is None:
+        if self.kind == "censored" and self.allocation is None and isinstance(self.time_limit, str):
             raise InputError("kind 'censored' needs the column of allocations: what was each row given?")
         if self.untold and self.allocation is None:
             raise InputError("untold thresholds need the column of allocations: what was each row given?")
         for name in ("threshold_scale", "allocation_scale", "limit"):
             if getattr(self, name) is not None:
                 checks.numbers(name, getattr(self, name), InputError, open_least=True)
+        if isinstance(self.time_limit, str):
+            checks.choice("time_limit", self.time_limit, (AUTO, NONE), InputError)
+        else:
+            checks.numbers("time_limit", self.time_limit, InputError, open_least=True)
+            object.__setattr__(self, "time_limit", float(self.time_limit))
+            if self.allocation is not None:
+                raise InputError("a time limit is what rows were given where no column says it: leave out allocation")
         if self.keep_rounds and self.round is None:
             raise InputError("rounds are kept by the column that says which rows belong together: round is missing")
         for name in ("success_values", "failure_values", "features"):
@@ -122,6 +133,11 @@ class Columns:
         """Every column that is named."""
         named = (self.arm, self.success, self.threshold, self.allocation, self.round, *self.features, *self.where)
         return tuple(name for name in named if name is not None)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether rows are asked for one by one."""
+        return bool(self.features) or self.keep_rounds
 
     def plain(self) -> dict[str, Any]:
         """Return what was asked for, without what is so anyway: columns together, the rest one by one.

@@ -49,9 +49,10 @@ def check_call(source: object, how: object, columns: Mapping[str, object]) -> No
     if is_frame(how) or isinstance(how, Path):
         raise InputError("the source comes first: read_log(source, arm=..., success=..., threshold=...)")
     if isinstance(source, Mapping) or not (is_frame(source) or isinstance(source, str | Path)):
+        hint = "; collect() makes one" if hasattr(source, "collect") else ""  # polars' lazy frames
         raise InputError(
             "source must be a path, a glob, the name of a table of the engine, or a table of pandas, polars, Arrow or "
-            f"DuckDB, got {type(source).__name__}" + ("; pandas.DataFrame(...) makes one" if _rows(source) else "")
+            f"DuckDB, got {type(source).__name__}" + ("; pandas.DataFrame(...) makes one" if _rows(source) else hint)
         )
     if how is None and not columns:
         has = list(getattr(source, "columns", ())) if is_frame(source) else []

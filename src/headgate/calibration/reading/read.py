@@ -18,7 +18,7 @@ from headgate.calibration.reading.ednet_pseudo import EdnetPseudo
 from headgate.calibration.reading.ednet_raw import EdnetRaw
 from headgate.calibration.reading.frames import check_call, label_of
 from headgate.calibration.reading.screen import Clean
-from headgate.calibration.records import records_of
+from headgate.calibration.records import records_of, worth_keeping
 from headgate.errors import HeadgateError, InputError
 
 Progress = Callable[[str], None]
@@ -95,7 +95,7 @@ def read_log(
                 dropped=clean.dropped,
             )
             records = None
-            if clean.kept is not None and isinstance(chosen, Columns):
+            if clean.kept is not None and isinstance(chosen, Columns) and (chosen.by_row or worth_keeping(clean.kept)):
                 records = records_of(clean.kept, names, chosen.features, rounds=chosen.round is not None)
         except HeadgateError:
             raise
@@ -105,8 +105,9 @@ def read_log(
             raise InputError(f"{label_of(source)} cannot be read: {cause}") from cause
     evidence = replace(evidence, names=names)
     reading = Reading(
-        label_of(source), clean.read, clean.used, dict(clean.dropped), clean.counted, _description(chosen)
-    )
+        label_of(source), clean.read, clean.used, dict(clean.dropped), clean.counted, _description(chosen),
+        clean.time_limit,
+    )  # fmt: skip
     return Log(names, clean.kind, evidence, rows, reading, clean.whole, clean.units, clean.budgets, records)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from headgate.calibration.engine import Engine, Table
 from headgate.calibration.log import Kind
 from headgate.calibration.reading.tables import torn
+from headgate.calibration.reading.time_limit import AUTO, TimeLimit, limited, recognise
 from headgate.calibration.records import kept_columns, with_features
 from headgate.errors import InputError
 from headgate.extras import extra
@@ -41,6 +42,8 @@ class Clean:
     """What was read, used and dropped."""
     kept: Table | None = None
     """The same rows with their features and rounds, where these are kept."""
+    time_limit: TimeLimit | None = None
+    """What was recognised, where rows were cut off."""
 
     @property
     def used(self) -> int:
@@ -51,21 +54,27 @@ class Clean:
 def screen(engine: Engine, source: Table, mapping: Columns, label: object) -> Clean:
     """Parse the columns, count what is wrong with them, and return what is right."""
     parsed = engine.keep(parse(source, mapping))
-    kind = mapping.kind or _kind(parsed, mapping)
+    kind = mapping.kind or _kind(parsed)
+    told = "allocation" in parsed.columns
     judged = parsed.mutate(reason=_reason(parsed, kind, mapping))
     asked = " and ".join(f"{column} = {str(value)!r}" for column, value in mapping.where.items())
     read, dropped = tally(engine, label, judged, empty=f"no row of {label} has {asked}" if asked else None)
     ibis = extra("ibis")
     good = judged.filter(judged.reason.isnull())
     shown = good.threshold if kind == "observed" else ibis.ifelse(good.success, good.threshold, ibis.null("float64"))
-    given = ibis.null("float64") if mapping.allocation is None else good.allocation
-    rows = good.select("arm", "success", allocation=given, threshold=shown)
-    kept = None
-    if mapping.features or mapping.keep_rounds:
-        more = kept_columns(mapping.features, rounds=mapping.round is not None)
-        kept = good.select("arm", "success", *more, allocation=given, threshold=shown)
+    given = good.allocation if told else ibis.null("float64")
     budgets = None if mapping.round is None or kind == "complete" else _budgets(good, kind)
-    return Clean(rows, kind, read, dropped, mapping.whole, mapping.units, budgets, kept=kept)
+    more = kept_columns(mapping.features, rounds=mapping.round is not None)
+    kept = good.select("arm", "success", *more, allocation=given, threshold=shown)
+    limit = None
+    if mapping.time_limit == AUTO and kind == "observed" and not mapping.whole:
+        limit = recognise(kept)
+        if limit is not None:
+            kept, kind = limited(kept, limit), "censored"
+    return Clean(
+        kept.select("arm", "success", "allocation", "threshold"), kind, read, dropped, mapping.whole, mapping.units,
+        budgets, kept=kept if more else None, time_limit=limit,
+    )  # fmt: skip
 
 
 def sample(totals: Table) -> Floats:
@@ -163,6 +172,8 @@ def parse(source: Table, mapping: Columns) -> Table:
         scale = mapping.threshold_scale if mapping.allocation_scale is None else mapping.allocation_scale
         columns["allocation"] = scaled(number(source[mapping.allocation]), scale)
         columns["given"] = ~blank(source[mapping.allocation])
+    elif isinstance(mapping.time_limit, float):
+        columns["allocation"], columns["given"] = ibis.literal(mapping.time_limit), ibis.literal(True)
     if mapping.round is not None:
         columns["round"] = source[mapping.round].cast("string")
     columns |= with_features(source, mapping.features, blank)
@@ -179,8 +190,8 @@ def _equal(column: Table, value: str) -> Table:
         return extra("ibis").literal(False)
 
 
-def _kind(parsed: Table, mapping: Columns) -> Kind:
-    if mapping.allocation is not None:
+def _kind(parsed: Table) -> Kind:
+    if "allocation" in parsed.columns:
         return "censored"
     lost = parsed.filter(~parsed.success)
     timed, every = lost.agg(timed=lost.timed.cast("int64").sum(), every=lost.count()).to_pandas().iloc[0]
@@ -200,7 +211,8 @@ def _reason(rows: Table, kind: Kind, mapping: Columns) -> Table:
     needs = (rows.success | (kind == "observed")).fill_null(False)
     wrong = [(rows.arm.isnull(), "arm missing")]
     wrong += [(~rows.answered, "success missing"), (rows.success.isnull(), "success is an unknown answer")]
-    if mapping.allocation is not None:
+    told = "allocation" in rows.columns
+    if told:
         wrong += _amount("allocation", rows.allocation, rows.given)
     if mapping.untold:
         wrong += [(rows.success & ~rows.timed & (rows.allocation <= 0), "success with an allocation of 0")]
@@ -211,7 +223,7 @@ def _reason(rows: Table, kind: Kind, mapping: Columns) -> Table:
     if mapping.whole:
         odd = (rows.threshold < 1) | (rows.threshold % 1 != 0)
         wrong += [(needs & odd, "threshold is not a whole number of at least 1")]
-    if mapping.allocation is not None:
+    if told:
         wrong += [(rows.success & (rows.threshold > rows.allocation), "success with a threshold above its allocation")]
     return ibis.cases(*((bad.fill_null(False), reason) for bad, reason in wrong), else_=ibis.null("string"))
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from headgate.calibration.calibration import Calibration
     from headgate.calibration.fitting.choose import ArmFit
+    from headgate.calibration.resample import Refits
 
 _WIDE = 40.0  # a ratio of quantiles from which the axis is logarithmic
 _BINS = 44
@@ -34,6 +36,8 @@ class _View:
     log: bool
     label: str
     level: float
+    refits: Refits | None = None
+    """Fits to resamples, for the band of the curve."""
 
     @property
     def whole(self) -> bool:
@@ -47,6 +51,21 @@ class _View:
         below = x < self.arm.kept[0]
         return np.where(below, 0.0, -np.expm1(log_open(fit, self.arm.points, fit.theta, x[:, None])[:, 0]))
 
+    def band(self, x: Floats) -> tuple[Floats, Floats] | None:
+        """The middle of the curves that resamples give, pointwise: of what `reached` is; None without resamples."""
+        if self.refits is None or not self.refits.parts or self.arm.fit is None:
+            return None
+        if self.arm.points.cure:
+            curves = self.refits.success(x)
+        else:
+            low, high = self.arm.kept
+            ends = self.refits.reached(np.array([low, min(high, 1e300)]))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                curves = np.clip((self.refits.reached(x) - ends[:, :1]) / (ends[:, 1:] - ends[:, :1]), 0.0, 1.0)
+        tails = [0.5 - self.level / 2.0, 0.5 + self.level / 2.0]
+        least, most = np.quantile(np.nan_to_num(curves), tails, axis=0)
+        return least, most
+
     @property
     def scale(self) -> dict[str, Any]:
         """Scale and limits of the axis of amounts."""
@@ -58,32 +77,37 @@ class _View:
         return np.geomspace(self.low, self.high, count) if self.log else np.linspace(0.0, self.high, count)
 
 
-def draw_panels(figure: Figure, arm: ArmFit, *, units: str | None = None, level: float = 0.9) -> None:
+def draw_panels(
+    figure: Figure, arm: ArmFit, *, units: str | None = None, level: float = 0.9, refits: Refits | None = None
+) -> None:
     """Draw density, distribution function and quantiles of one arm side by side."""
-    view = _view(arm, units, level)
+    view = _view(arm, units, level, refits)
     for axes, panel in zip(figure.subplots(1, 3), (_density, _distribution, _quantiles), strict=True):
         panel(axes, view)
 
 
-def draw_arm(arm: ArmFit, path: Path, units: str | None, level: float) -> Path:
+def draw_arm(result: Calibration, number: int, path: Path) -> Path:
     """Draw one arm's fit to a file."""
+    arm, units = result.arms[number], result.log.units
+    refits = result.resamples[number] if result.resamples else None
 
     def draw(figure: Figure) -> None:
-        draw_panels(figure, arm, units=units, level=level)
+        draw_panels(figure, arm, units=units, level=result.level, refits=refits)
         title = words.title(arm, units).replace("$", r"\$")
         figure.suptitle(title, x=0.012, ha="left", fontsize=12.0, fontweight="bold")
 
     return style.write(path, (11.0, 3.5), draw)
 
 
-def _view(arm: ArmFit, units: str | None, level: float) -> _View:
+def _view(arm: ArmFit, units: str | None, level: float, refits: Refits | None) -> _View:
     curve = arm.curve
     if not curve.amounts.size:
         return _View(arm, 0.5, max(curve.last, 1.0), False, style.with_units("threshold", units), level)
     top = _reach(arm)
     first, last = (float(curve.amounts[np.searchsorted(curve.reached, share * top)]) for share in (0.01, 0.985))
     log = not arm.law.integer and last > _WIDE * first
-    return _View(arm, 0.8 * first, last * (1.25 if log else 1.05), log, style.with_units("threshold", units), level)
+    high, label = last * (1.25 if log else 1.05), style.with_units("threshold", units)
+    return _View(arm, 0.8 * first, high, log, label, level, refits)
 
 
 def _reach(arm: ArmFit) -> float:
@@ -142,6 +166,10 @@ def _distribution(axes: Axes, view: _View) -> None:
         axes.fill_between(x, level(low), level(high), step="post", color=style.FAINT, linewidth=0.0)
         axes.step(x, level(curve.reached), where="post", color=style.QUIET, linewidth=1.8, label="Kaplan-Meier")
     grid = view.grid()
+    band = view.band(grid)
+    if band is not None:
+        step: Any = "mid" if view.whole else None
+        axes.fill_between(grid, *band, color=style.BLUE, alpha=0.18, linewidth=0.0, step=step)
     if view.whole:
         axes.plot(grid, view.reached(grid), "o", color=style.BLUE, markersize=4.0, label="fitted")
         axes.set_xlim(0.2, float(grid[-1]) + 0.8)

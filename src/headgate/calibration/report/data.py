@@ -17,7 +17,10 @@ _ARM = (
     *("name", "rows", "successes", "law", "activation", "activation_interval", "rate", "rate_interval", "shape"),
     *("shape_interval", "log_likelihood", "aic", "ks", "kept", "at_boundary", "identified", "warnings"),
 )
-_GAIN = ("budget", "bound", "gap", "model_gain", "model_gain_interval", "replay_gain", "replay_gain_interval")
+_GAIN = (
+    *("budget", "advice", "withheld", "bound", "gap", "model_gain", "model_gain_interval"),
+    *("replay_gain", "replay_gain_interval"),
+)
 _WORTH = ("model", "model_interval", "replay", "replay_interval")
 
 
@@ -48,7 +51,8 @@ def as_data(result: Calibration) -> dict[str, Any]:
     return {
         "reading": fields(result.reading, ("source", "counted", "read", "used", "dropped")),
         **fields(result.log, ("units", "kind", "whole")),
-        **fields(result, ("likelihood", "basis", "trim", "level", "bootstrap", "left_out", "replay_error")),
+        "time_limit": None if result.reading.time_limit is None else dict(result.reading.time_limit.limits),
+        **fields(result, ("likelihood", "basis", "trim", "level", "bootstrap", "by_round", "left_out", "replay_error")),
         "arms": [_arm(arm) for arm in result.arms],
         "gains": [_gain(gain, result.problem.names) for gain in result.gains],
         **({} if result.features is None else {"features": differing.features_data(result.features)}),
@@ -69,9 +73,12 @@ def _gain(gain: Gain, names: tuple[str, ...]) -> dict[str, Any]:
         "logged": None if gain.logged is None else _worth(gain.logged, names),
         "best": _worth(gain.best, names),
         "held_out_gain": plain(gain.held_out),
+        "held_out_gain_over_logged": plain(gain.held_out_logged),
         "cannot_be_replayed": list(gain.beyond),
     }
 
 
 def _worth(worth: Worth, names: tuple[str, ...]) -> dict[str, Any]:
-    return {**fields(worth, _WORTH), "allocation": dict(zip(names, worth.x.tolist(), strict=True))}
+    by_arm = {"allocation": worth.x, "model_by_arm": worth.model_by_arm, "replay_by_arm": worth.replay_by_arm}
+    named = {key: plain(dict(zip(names, values.tolist(), strict=True))) for key, values in by_arm.items()}
+    return fields(worth, _WORTH) | named

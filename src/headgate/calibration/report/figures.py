@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headgate.calibration.replay import Seen, stops
 from headgate.calibration.report import words
 from headgate.figures import style
 
@@ -16,59 +15,51 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from headgate.calibration.calibration import Calibration
+    from headgate.calibration.report.curves import Curves
 
-_MOST = 40
-_DOTS = 14
 _DECADES = 50.0  # budgets that differ by more than this are on a logarithmic axis
 
 
-def draw_overview(result: Calibration, path: Path) -> Path:
-    """Draw every arm's p G(x), and as dots the share of successes within x that replay counts."""
-    problem, log = result.problem, result.log
-    shown = np.argsort(-problem.activation, kind="stable")[:_MOST]
-    stopped = stops(log)
-    height = max(4.6, 1.4 + 0.19 * len(shown))
+def draw_overview(result: Calibration, curves: Curves, path: Path) -> Path:
+    """Draw every arm's p G(x), and as dots the share of successes within x that replay counts, with their bands.
+
+    Diamonds are the best allocation of the last budget.
+    """
+    log, best = result.log, result.gains[-1].best
+    height = max(4.6, 1.4 + 0.19 * len(curves.arms))
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        end, start = _range(result)
-        logarithmic = start > 0.0
-        grid = np.geomspace(start, end, 300) if logarithmic else np.linspace(0.0, end, 301)
-        if log.whole:
-            grid = np.arange(0.0, np.ceil(end) + 2.0)
-        curves = problem.success_probability(np.repeat(grid[:, None], problem.arms, axis=1))
-        colors = _colors(len(shown))
-        for color, arm in zip(colors, shown, strict=True):
-            drawing: dict[str, Any] = {"drawstyle": "steps-post"} if log.whole else {}
-            axes.plot(grid, curves[:, arm], color=color, linewidth=1.3, zorder=2, **drawing)
-            dots = grid[:: max(1, len(grid) // _DOTS)][1:]
-            seen = Seen.of(log.rows, int(arm), stopped=stopped).replay(dots)
-            axes.plot(dots, seen, "o", color=color, markersize=3.0, markeredgewidth=0.0, alpha=0.75, zorder=3)
+        grid, colors = curves.x, colors_of(len(curves.arms))
+        drawing: dict[str, Any] = {"drawstyle": "steps-post"} if log.whole else {}
+        step: Any = "post" if log.whole else None
+        for color, arm in zip(colors, curves.arms, strict=True):
+            axes.plot(grid, arm.model, color=color, linewidth=1.3, zorder=2, **drawing)
+            if arm.low is not None and arm.high is not None:
+                axes.fill_between(grid, arm.low, arm.high, color=color, alpha=0.12, linewidth=0.0, step=step, zorder=1)
+            spread = np.abs(np.stack([arm.share - arm.share_low, arm.share_high - arm.share]))
+            how: dict[str, Any] = {"markersize": 3.0, "markeredgewidth": 0.0, "alpha": 0.75, "elinewidth": 0.7}
+            axes.errorbar(arm.dots, arm.share, spread, fmt="o", color=color, zorder=3, **how)
+            if best.x[arm.arm] <= grid[-1]:
+                here = (best.x[arm.arm], best.model_by_arm[arm.arm])
+                axes.plot(*here, "D", color=color, markersize=6.5, markeredgecolor=style.INK, zorder=5)
+        units = f" {log.units}" if log.units else ""
+        title = f"What each arm returns: lines by the model, dots counted, diamonds best of {result.gains[-1].budget:g}"
         axes.set(
-            title="What each arm returns: lines by the model, dots counted in the log",
+            title=title + units,
             xlabel=style.with_units("amount", log.units), ylabel="probability of success",
-            xscale="log" if logarithmic else "linear",
+            xscale="log" if curves.logarithmic else "linear",
             xlim=(grid[0], grid[-2] + 0.6 if log.whole else grid[-1]), ylim=(0.0, None),
         )  # fmt: skip
-        last = curves[-2 if log.whole else -1]
-        ends = [(float(last[arm]), problem.names[arm], color) for arm, color in zip(shown, colors, strict=True)]
+        last = -2 if log.whole else -1
+        ends = [(float(arm.model[last]), arm.name, color) for arm, color in zip(curves.arms, colors, strict=True)]
         style.label_ends(axes, ends, 0.8 * height)
 
     return style.write(path, (10.0, height), draw)
 
 
-def _range(result: Calibration) -> tuple[float, float]:
-    """Where the curves rise: the last amount drawn, and the first if the axis is logarithmic, else 0."""
-    curves = [arm.curve for arm in result.arms if arm.curve.amounts.size]
-    if not curves:
-        return 1.0, 0.0
-    rise = [[c.amounts[np.searchsorted(c.reached, share * c.reached[-1])] for share in (0.03, 0.97)] for c in curves]
-    start, end = (float(v) for v in np.median(rise, axis=0) * (1.0, 1.1))
-    return end, start if end > 60.0 * start and not result.log.whole else 0.0
-
-
-def _colors(count: int) -> list[Any]:
-    """From blue, for the arms most often active, to orange."""
+def colors_of(count: int) -> list[Any]:
+    """From blue, for the arms most often active, to green."""
     import matplotlib as mpl  # noqa: PLC0415  # with the figures
 
     return list(mpl.colormaps["viridis"](np.linspace(0.08, 0.86, count)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from headgate.laws import Beta
@@ -92,7 +93,7 @@ def gain_cells(gain: Gain, unknown: str) -> list[list[Cell]]:
                 (replayed, interval(worth.replay_interval, ".3f")),
             ])  # fmt: skip
     lines[-1] += [
-        (share(gain.model_gain, NOTHING), shares(gain.model_gain_interval)),
+        (share(gain.model_gain, "withheld" if gain.withheld else NOTHING), shares(gain.model_gain_interval)),
         (share(gain.replay_gain, NOTHING if gain.replayed else unknown), shares(gain.replay_gain_interval)),
         (share(gain.held_out, NOTHING if gain.even.replay == 0.0 else unknown), ""),
     ]
@@ -109,14 +110,16 @@ def joined(cell: Cell) -> str:
     return f"{text} [{ends}]" if ends else text
 
 
-def summary(found: Calibration) -> str:
-    """The gains of the first budgets in one breath."""
-    units = f" {found.log.units}" if found.log.units else ""
-    return "; ".join(
-        f"with {gain.budget:g}{units} {share(gain.model_gain, NOTHING)} by the model and "
-        + (f"{share(gain.replay_gain, NOTHING)} by replay" if gain.replayed else "not known by replay")
-        for gain in found.gains[:3]
-    )
+def name_of(source: str) -> str:
+    """The name of a file without its folders; of a glob, with the last one.
+
+    >>> name_of("/logs/2020/answers.csv"), name_of("logs/kt3/*.csv"), name_of("answers")
+    ('answers.csv', 'kt3/*.csv', 'answers')
+    """
+    parts = [part for part in re.split(r"[/\\\\]", source) if part]
+    if not parts:
+        return source
+    return "/".join(parts[-2:]) if any(sign in parts[-1] for sign in "*?[") else parts[-1]
 
 
 def gap(found: Calibration) -> str:
@@ -165,11 +168,7 @@ def times_advice(found: Calibration) -> str | None:
     better = "successes" if won < every else "all"
     used = "all" if found.basis == "all" else "successes"
     return (
-        f"Fitted to the times of all rows, p G is {every:.3f} away from the shares of success that the log shows, on "
-        f"average; fitted to those of successes, {won:.3f}. "
-        + (
-            f"This fit used those of {used}; --times {better} predicts better."
-            if used != better
-            else f"This fit used those of {used}."
-        )
+        f"Fitted to the times of all rows, p G is {every:.4f} away from the shares of success that rows held out show, "
+        f"on average; fitted to those of successes, {won:.4f}. This fit used those of {used}"
+        + (f"; --times {better} predicts better." if used != better else ".")
     )

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import headgate
 from headgate import files
 from headgate.calibration.replay import LEAST, stops
-from headgate.calibration.report import differing, words
+from headgate.calibration.report import advice, differing, words
 from headgate.calibration.report.arm_figure import draw_arm
+from headgate.calibration.report.chart import draw_chart
+from headgate.calibration.report.curves import curves_of
 from headgate.calibration.report.data import as_data
 from headgate.calibration.report.figures import draw_gains, draw_overview
 from headgate.calibration.report.forest import draw_forest
+from headgate.figures.interactive import plotly_script
 from headgate.figures.page import write_page
 
 if TYPE_CHECKING:
@@ -37,30 +40,45 @@ def write(result: Calibration, folder: Path) -> Path:
     files.write(folder / "evidence.json", json.dumps(evidence, ensure_ascii=False))
     files.write(folder / "calibration.json", json.dumps(as_data(result), indent=1, ensure_ascii=False, allow_nan=False))
     drawn = sorted(sorted(range(len(result.arms)), key=lambda i: -result.arms[i].rows)[:MOST])
-    fits = [
-        (arm := result.arms[i], draw_arm(arm, figures / file_name(i, arm.name), result.log.units, result.level))
-        for i in drawn
-    ]
+    fits = [(result.arms[i], draw_arm(result, i, figures / file_name(i, result.arms[i].name))) for i in drawn]
+    curves, script = curves_of(result), plotly_script()
     return write_page(
         folder / "calibration.html",
         "calibration/report/page.html",
-        title=f"Calibration of {result.reading.source}",
+        title=words.name_of(result.reading.source),
         result=result,
-        summary=words.summary(result),
+        advices=[advice.advice(gain, result.log.units) for gain in result.gains],
+        allocations=_allocations(result),
+        warnings=advice.warning_lines(result),
+        plotly=script,
+        chart=draw_chart(result, curves) if script else None,
         gain_rows=[map(words.joined, line) for gain in result.gains for line in words.gain_cells(gain, "?")],
         arm_rows=[map(words.joined, words.arm_cells(arm)) for arm in result.arms],
         fits=[(arm.name, path, _caption(arm)) for arm, path in fits],
-        overview=draw_overview(result, figures / "overview.png"),
+        overview=draw_overview(result, curves, figures / "overview.png"),
         gains=draw_gains(result, figures / "gains.png"),
         forest=None if result.features is None else draw_forest(result.features, figures / "features.png"),
         differing=differing,
         **_tables(result),
         gap=words.gap(result),
-        advice=words.times_advice(result),
+        times=words.times_advice(result),
         stopped=stops(result.log),
         least=LEAST,
         version=headgate.__version__,
     )
+
+
+def _allocations(result: Calibration) -> list[tuple[str, list[str], list[list[str]]]]:
+    """For each budget its caption, and a table of what every arm gets and earns."""
+    units = f" {result.log.units}" if result.log.units else ""
+    return [
+        (
+            f"{gain.budget:g}{units}",
+            advice.allocation_heads(gain),
+            advice.allocation_cells(gain, result.problem.names),
+        )
+        for gain in result.gains
+    ]
 
 
 def _tables(result: Calibration) -> dict[str, list[list[str]]]:

@@ -1,14 +1,7 @@
-"""Regret curves to hover, to zoom, and to switch between logarithmic and linear axes: plotly, inside of the page.
-
-The script is that of the installed plotly package, written into the page once, so nothing comes from the network.
-Without plotly (it comes with the extra `service`) the page has its figures as pictures only.
-"""
+"""Regret curves to hover, to zoom, and to switch between logarithmic and linear axes: plotly, inside of the page."""
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -16,6 +9,7 @@ import numpy as np
 from headgate.experiments import curves
 from headgate.experiments.base import Part
 from headgate.experiments.logged.ednet import measure_of
+from headgate.figures.interactive import Chart, chart, short
 from headgate.figures.regret import Curve
 from headgate.simulation import Result
 
@@ -23,29 +17,12 @@ _DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 _BAND = 0.13  # opacity of one standard deviation
 
 
-def plotly_script() -> str | None:
-    """Return plotly's JavaScript, or None where plotly is not installed."""
-    if find_spec("plotly") is None:
-        return None
-    return (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+def charts(part: Part) -> list[Chart]:
+    """Return a chart for each simulation of an experiment; its title is the simulation's key."""
+    return [_chart(part, key, result) for key, result in part.outcome.results.items() if not key.startswith("delta-")]
 
 
-def charts(part: Part) -> list[dict[str, str]]:
-    """Return a chart for each simulation of an experiment: an id, and its data as JSON that may stand in a page."""
-    return [
-        {"id": f"chart-{part.experiment.name}-{key}", "key": key, "data": _escaped(_chart(part, result))}
-        for key, result in part.outcome.results.items()
-        if not key.startswith("delta-")
-    ]
-
-
-def _escaped(data: dict[str, Any]) -> str:
-    """JSON that cannot end the element it stands in."""
-    text = json.dumps(data, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("&", "\\u0026")
-
-
-def _chart(part: Part, result: Result) -> dict[str, Any]:
+def _chart(part: Part, key: str, result: Result) -> Chart:
     measure = measure_of(part.outcome) if part.experiment.name == "ednet" else "regret"
     lines = curves.of_result(result, measure)
     arms, limit = getattr(part.config, "arms", None), part.outcome.numbers.get("information_limit")
@@ -65,22 +42,19 @@ def _chart(part: Part, result: Result) -> dict[str, Any]:
             {"type": "buttons", "direction": "right", "x": 0, "xanchor": "left", "y": 1.13, "buttons": buttons}
         ],
     }  # fmt: skip
-    return {"traces": [trace for line in lines for trace in _traces(line)], "layout": layout}
+    traces = [trace for line in lines for trace in _traces(line)]
+    return chart(f"chart-{part.experiment.name}-{key}", key, traces, layout)
 
 
 def _traces(line: Curve) -> list[dict[str, Any]]:
     """A curve, and the band of one standard deviation that comes and goes with it."""
     shared = {"legendgroup": line.label, "name": line.label}
-    mean, rounds = _short(line.mean), [int(t) for t in line.rounds]
+    mean, rounds = short(line.mean), [int(t) for t in line.rounds]
     look = {"color": line.color, "width": line.width, "dash": _DASHES[line.line]}
     traces: list[dict[str, Any]] = [{**shared, "x": rounds, "y": mean, "mode": "lines", "line": look}]
     if line.spread is not None:
-        ends = [*_short(line.mean + line.spread), *_short(np.maximum(line.mean - line.spread, 0.1 * line.mean))[::-1]]
+        ends = [*short(line.mean + line.spread), *short(np.maximum(line.mean - line.spread, 0.1 * line.mean))[::-1]]
         band = {"x": rounds + rounds[::-1], "y": ends, "fill": "toself", "fillcolor": line.color, "opacity": _BAND}
         quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
         traces.append(shared | band | quiet)
     return traces
-
-
-def _short(values: Any) -> list[float]:
-    return [float(f"{value:.6g}") for value in values]

@@ -17,6 +17,7 @@ from headgate.experiments.live import LiveQuiz
 from headgate.experiments.report import interactive
 from headgate.experiments.report.claim import all_claims, slips
 from headgate.experiments.report.judge import mean_of
+from headgate.figures.interactive import plotly_script
 from headgate.figures.page import write_page
 from headgate.laws import Floats
 from headgate.simulation import Result
@@ -35,7 +36,7 @@ def write_reproduction(place: Path, parts: Sequence[Part]) -> Path:
     finished = {part.experiment.name: part for part in parts}
     claims = all_claims(finished)
     files.write(place / "claims.json", json.dumps([asdict(c) for c in claims], indent=1, ensure_ascii=False))
-    script = interactive.plotly_script()
+    script = plotly_script()
     told: dict[str, Any] = {"title": "The paper reproduced", "claims": claims, "slips": slips(finished)}
     told |= {"plotly": script, "charts": interactive.charts if script else lambda _: ()}
     return write_page(place / "index.html", "experiments/report/page.html", **_shown(parts) | told)

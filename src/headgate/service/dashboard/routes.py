@@ -9,19 +9,19 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
+from headgate.service.dashboard import past
 from headgate.service.dashboard.detail import detail
+from headgate.service.dashboard.known import page_of
 from headgate.service.dashboard.overview import overview
 from headgate.service.dashboard.pages import file, page
-from headgate.service.faults import NotFoundError, UnavailableError
 from headgate.service.service import Asks, Here
 from headgate.service.spec import Name
 from headgate.service.store.keys import all_keys, match
-from headgate.service.store.rows import row_of
-from headgate.service.web.errors import detail_of
 from headgate.service.web.schema import reference
 from headgate.service.web.sessions import COOKIE, begin
 
 router = APIRouter(include_in_schema=False)
+router.include_router(past.router)
 _MOST_TIME = 2**62
 
 
@@ -40,14 +40,7 @@ async def first_data(service: Here, asker: Asks) -> Response:
 @router.get("/allocators/{name}")
 async def allocator_page(name: Name, request: Request, service: Here) -> Response:
     """Show an allocator."""
-    signed_in = service.settings.keys
-    try:
-        await service.look(row_of, name)
-    except (NotFoundError, UnavailableError) as error:
-        title = "Not found" if isinstance(error, NotFoundError) else "Not now"
-        status, words = detail_of(error)  # which keep to themselves where the database is
-        return page("error.html", request, status, title=title, message=words["message"], signed_in=signed_in)
-    return page("allocator.html", request, title=name, name=name, signed_in=signed_in)
+    return await page_of("allocator.html", name, request, service, name)
 
 
 @router.get("/allocators/{name}/data")
