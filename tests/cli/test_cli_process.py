@@ -112,6 +112,7 @@ def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     (tmp_path / "ok.toml").write_text(PROBLEM, encoding="utf-8")
     interrupt = (
         "import signal, headgate.problem as p\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # what runs in the background may ignore it
         "p.Problem.solve = lambda *a, **k: signal.raise_signal(signal.SIGINT)"  # handled before it returns
     )
     done = headgate("solve", "ok.toml", "--budget", "3", before=interrupt, cwd=tmp_path)

@@ -1,6 +1,6 @@
 """Deciding at an edge: an allocator's policy on the sum that was pulled and what was seen here since.
 
-Nothing here does any input or output, and nothing is shared between threads: `headgate.edge.edge` sees to both.
+Nothing here does any input or output, and nothing is shared between threads: `headgate.edge.base` sees to both.
 """
 
 from __future__ import annotations

@@ -18,9 +18,8 @@ def move(part, total, rows, cells, moved):
     for i in rows:
         for h in range(part.shape[1]):
             for j in range(part.shape[3]):
-                count = part[i, h, COUNT, j]
-                if count != 0.0:
-                    units = part[i, h, SUM, j]
+                count, units = part[i, h, COUNT, j], part[i, h, SUM, j]
+                if count != 0.0 or units != 0.0:  # what was added and taken back may leave a sum alone
                     cells[n, 0], cells[n, 1], cells[n, 2], cells[n, 3], cells[n, 4] = i, h, j, count, units
                     total[i, h, COUNT, j] += count
                     total[i, h, SUM, j] += units

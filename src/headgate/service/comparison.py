@@ -95,7 +95,7 @@ def difference(versions: Sequence[tuple[Side, Side]]) -> Difference | None:
 
     >>> found = difference([(Side(900, 900, 450.0, 450.0), Side(100, 100, 40.0, 40.0))])
     >>> [round(end, 3) for end in (found.value, *found.once(0.95), *found.always(0.95))]
-    [0.1, -0.003, 0.203, -0.068, 0.268]
+    [0.1, -0.003, 0.203, -0.065, 0.265]
     """
     used = [(ours, base) for ours, base in versions if min(ours.complete, base.complete) >= LEAST / 3]
     if any(sum(pair[side].complete for pair in used) < LEAST for side in (0, 1)):
