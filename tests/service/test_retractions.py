@@ -21,12 +21,13 @@ from headgate.errors import InputError
 from headgate.service import clock, upkeep, views
 from headgate.service.bodies import EvidenceBody, LiveRequest, Outcome, StepReport
 from headgate.service.edge_bodies import Push
-from headgate.service.engine import changes, pushes, retractions
+from headgate.service.engine import changes, pushes, retractions, versions
 from headgate.service.engine.learner import Learner, read_evidence
 from headgate.service.engine.queue import Ledger
 from headgate.service.engine.records import Change, Decide, Report, StepTaken
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.record_bodies import PushOf, RetractionAnswer, RetractionRequest
+from headgate.service.spec import AllocatorChange
 from headgate.service.store import Database, open_database, schema
 from headgate.service.store.keys import Asker
 from headgate.service.store.rows import row_of
@@ -195,6 +196,38 @@ def test_policies_that_are_folds_of_the_log_learn_again(database: Database, poli
     with database.transaction() as connection:
         connection.execute(text("UPDATE retractions SET after = after - 3 WHERE number = 0"))
     assert any("is not what its policy decides" in line for line in verify(database)), "it knows when that was"
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["from the start", "begun later"])
+def test_a_guard_goes_on_after_a_retraction(database: Database, later: bool) -> None:
+    """Its state is a fold of the log: workers that knew the bad reports, and one that begins, are guarded alike."""
+    guard = {"share": 0.95, "delta": 0.1}
+    one, other = Ledger(database), Ledger(database)
+    asking.create(one, baseline="even", holdout=0.2, **({} if later else {"guard": guard}))
+
+    def play(worker: Ledger, rounds: range) -> None:
+        for i in rounds:
+            made = asking.decide(worker, f"d{i}")["allocation"]
+            said = asking.tell(f"d{i}", results(made, {"q1", "q3"} if i % 3 else {"q2"})).outcome
+            worker.answer([Report(f"d{i}", said, asker=BAD if i % 2 else GOOD)])
+
+    play(one, range(8))
+    if later:
+        change = AllocatorChange.model_validate({"guard": guard})
+        assert one.answer([Change(lambda c: versions.change(c, "a test", "quiz", change))]) == [True]
+    play(other, range(8, 14))
+    assert _retract(one).reports == 7
+    assert verify(database) == []
+    play(other, range(14, 20))
+    play(one, range(20, 24))
+    assert _retract(other, "r2").reports == 5
+    row = database.look(lambda c: dict(row_of(c, "quiz")))
+    states = []
+    for worker in (one, other, Ledger(database)):
+        asking.decide(worker, "same")
+        states.append(worker.memory.learners[row["id"]].state.to_dict())
+    assert states[0] == states[1] == states[2]
+    assert verify(database) == []
 
 
 def test_a_live_round_that_is_taken_back_is_corrected_by_an_outcome(database: Database) -> None:
