@@ -1,4 +1,4 @@
-"""What LR-UCB promises, measured: how often its confidence sets miss, and what it pays where rates are small.
+"""What LR-UCB promises, measured: how often its envelopes miss, and what it pays where rates are small.
 
 Proved (docs/guarantees.md): with probability at least 1 - delta every arm's curve lies in its set at all times at once,
 whatever the policy plays, if the law is right. Measured here: under its own adaptive allocations, and its regret
@@ -34,7 +34,7 @@ class Config:
 
 
 def run(config: Config, setting: Setting) -> Outcome:  # noqa: ARG001  # every experiment's
-    """Count the runs in which a set was ever left, and play the hard family."""
+    """Count the runs in which an envelope was ever too low, and play the hard family."""
     missed = [
         {
             "law": str(law),
