@@ -203,7 +203,8 @@ def test_a_guard_goes_on_after_a_retraction(database: Database, later: bool) -> 
     """Its state is a fold of the log: workers that knew the bad reports, and one that begins, are guarded alike."""
     guard = {"share": 0.95, "delta": 0.1}
     one, other = Ledger(database), Ledger(database)
-    asking.create(one, baseline="even", holdout=0.2, **({} if later else {"guard": guard}))
+    begins: dict[str, Any] = {} if later else {"guard": guard}
+    asking.create(one, baseline="even", holdout=0.2, **begins)
 
     def play(worker: Ledger, rounds: range) -> None:
         for i in rounds:
