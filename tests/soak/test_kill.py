@@ -1,4 +1,4 @@
-"""`kill -9` under load, again and again: nothing acknowledged is lost, nothing is counted twice."""
+"""`kill -9` under load, again and again: nothing acknowledged is lost, counted twice or taken back by half."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from headgate.client import AsyncClient, Client, ConflictError, Retry, UnavailableError
+from headgate.client import AsyncClient, Client, ConflictError, Decision, Retry, UnavailableError
 from tests.soak.conftest import Postgres, short_or_long
 from tests.soak.journal import ARMS, MAX_BUDGET, Journal
 from tests.soak.servers import Server, verified
@@ -21,8 +22,12 @@ pytestmark = pytest.mark.soak
 
 T = TypeVar("T")
 QUIZ = "quiz"
+CORRECTED = "corrected"
+"""An allocator whose reports are taken back every few rounds, and made anew in part."""
 KILLS = short_or_long(6, 100)
 TASKS = 24
+TAKEN_BACK = 10
+"""Rounds whose reports are taken back together."""
 
 
 class Load:
@@ -30,8 +35,9 @@ class Load:
 
     def __init__(self, servers: list[Server], seed: int) -> None:
         self.servers = servers
-        self.journal = Journal()
+        self.journals = {QUIZ: Journal(), CORRECTED: Journal()}
         self.random = random.Random(seed)  # noqa: S311  # not a secret
+        self.retractions = 0
         self.asked_again = 0
         self.stopping = False
         self._numbers = count()
@@ -40,7 +46,7 @@ class Load:
         """Play while servers are killed."""
         patience = Retry(first=0.1, most=0.5, attempt=5.0, deadline=0.5)
         self._clients = [AsyncClient(server.url, retry=patience) for server in self.servers]
-        playing = [asyncio.create_task(self._play()) for _ in range(TASKS)]
+        playing = [asyncio.create_task(work()) for work in (*[self._play] * TASKS, self._correct)]
         try:
             await self._kill(kills)
             self.stopping = True
@@ -70,29 +76,61 @@ class Load:
 
     async def _again(self) -> None:
         """What was acknowledged before the kill is acknowledged after it, word for word."""
-        known = list(self.journal.decisions)
-        for key in self.random.sample(known, min(len(known), 10)):
-            self.journal.decided(await self._ask(lambda client, key=key: client.decide(QUIZ, 30.0, decision_id=key)))  # type: ignore[misc]  # key is bound at once
+        for name, journal in self.journals.items():
+            known = list(journal.decisions)
+            for key in self.random.sample(known, min(len(known), 10)):
+                await self._decide(name, key)
 
     async def _play(self) -> None:
         while not self.stopping:
             key = f"round-{next(self._numbers)}"
-            decision = await self._ask(lambda client, key=key: client.decide(QUIZ, 30.0, decision_id=key))  # type: ignore[misc]  # bound as a default
-            self.journal.decided(decision)
-            amounts = decision.allocation or {}
-            results = {
-                arm: amount * self.random.random() if amount > 0.0 and self.random.random() < 0.5 else None
-                for arm, amount in amounts.items()
-            }
-            some = self.random.sample(ARMS, self.random.randrange(len(ARMS) + 1))
-            for part in ({arm: results[arm] for arm in some}, results):
-                answer = await self._ask(lambda client, key=key, part=part: client.report(key, part))  # type: ignore[misc]  # bound as a default
-                assert {*answer.accepted, *answer.repeated} == part.keys()
-                self.journal.heard(key, part)
+            results = self._outcome(await self._decide(QUIZ, key))
+            await self._report(QUIZ, key, {arm: results[arm] for arm in self._some()})
+            await self._report(QUIZ, key, results)
             if self.random.random() < 0.05:
                 wrong = {arm: None if value is not None else 0.0 for arm, value in results.items()}
                 with pytest.raises(ConflictError):
-                    await self._ask(lambda client, key=key, wrong=wrong: client.report(key, wrong))  # type: ignore[misc]  # bound as a default
+                    await self._ask(lambda client: client.report(key, wrong))  # noqa: B023  # awaited at once
+
+    async def _correct(self) -> None:
+        """Report some rounds, take all of that back, and report some of it again, otherwise."""
+        journal = self.journals[CORRECTED]
+        while not self.stopping:
+            since = datetime.now(UTC)
+            keys = [f"round-{next(self._numbers)}" for _ in range(TAKEN_BACK)]
+            for key in keys:
+                results = self._outcome(await self._decide(CORRECTED, key))
+                await self._report(CORRECTED, key, {arm: results[arm] for arm in self._some()})
+                await self._report(CORRECTED, key, results)
+            number = f"retraction-{self.retractions}"
+            answer = await self._ask(lambda client: client.retract(CORRECTED, number, since=since))  # noqa: B023  # awaited at once
+            assert len(keys) <= answer.reports <= 2 * len(keys)
+            self.retractions += 1
+            for key in keys:
+                del journal.results[key]
+            for key in keys[::2]:
+                results = self._outcome(journal.decisions[key])
+                await self._report(CORRECTED, key, {arm: results[arm] for arm in self._some()})
+
+    def _outcome(self, decision: Decision) -> dict[str, float | None]:
+        """Draw what comes of a decision."""
+        return {
+            arm: amount * self.random.random() if amount > 0.0 and self.random.random() < 0.5 else None
+            for arm, amount in (decision.allocation or {}).items()
+        }
+
+    def _some(self) -> list[str]:
+        return self.random.sample(ARMS, self.random.randrange(len(ARMS) + 1))
+
+    async def _decide(self, name: str, key: str) -> Decision:
+        decision = await self._ask(lambda client: client.decide(name, 30.0, decision_id=key))
+        self.journals[name].decided(decision)
+        return decision
+
+    async def _report(self, name: str, key: str, results: dict[str, float | None]) -> None:
+        answer = await self._ask(lambda client: client.report(key, results))
+        assert {*answer.accepted, *answer.repeated} == results.keys()
+        self.journals[name].heard(key, results)
 
     async def _ask(self, call: Callable[[AsyncClient], Awaitable[T]]) -> T:
         while True:
@@ -110,19 +148,24 @@ def kill_and_compare(servers: list[Server], say: Callable[[str], None]) -> None:
         for server in servers:
             server.wait()
         with Client(servers[0].url) as client:
-            client.put_allocator(QUIZ, ARMS, {"name": "weibull", "shape": 1.6}, MAX_BUDGET)
+            for name in (QUIZ, CORRECTED):
+                client.put_allocator(name, ARMS, {"name": "weibull", "shape": 1.6}, MAX_BUDGET)
         load = Load(servers, seed=KILLS)
         asyncio.run(load.run(KILLS))
         with Client(servers[0].url) as client:
-            load.journal.compare(client, QUIZ)
+            for name, journal in load.journals.items():
+                journal.compare(client, name)
         checked = verified(servers[0].database)
     finally:
         for server in servers:
             server.kill()
-    known = load.journal
+    assert load.retractions > 0
+    decisions, outcomes = (
+        sum(len(getattr(one, kind)) for one in load.journals.values()) for kind in ("decisions", "results")
+    )
     say(
-        f"{KILLS} kills in {time.monotonic() - began:.0f} s, {len(known.decisions):,} decisions and "
-        f"{len(known.results):,} outcomes acknowledged, {load.asked_again:,} calls asked again: "
+        f"{KILLS} kills in {time.monotonic() - began:.0f} s, {decisions:,} decisions, {outcomes:,} outcomes and "
+        f"{load.retractions:,} retractions acknowledged, {load.asked_again:,} calls asked again: "
         f"0 lost, 0 counted twice ({checked})"
     )
 
