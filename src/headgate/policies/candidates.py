@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ class Candidates:
     form: Standard
     """Of the first law, at some shape."""
 
-    @property
+    @cached_property
     def known(self) -> bool:
         """Whether there is one law and its shape is known."""
         return len(self.columns) == 1 and bool(np.all(self.columns[0, :, MAP] < 0.0))

@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
+from pydantic_core import from_json
 from sqlalchemy import Connection, Row, RowMapping, func, select
 
 from headgate.errors import HeadgateError, InputError, UnsupportedError
@@ -28,7 +29,7 @@ from headgate.service.store.rows import arms_of
 from headgate.service.verify_modes import ModeCheck
 
 Progress = Callable[[str, int], None]
-_ROWS = 5_000  # that are read, or added to the evidence, at once
+_ROWS = 1_000  # that are read, or added to the evidence, at once
 
 
 @dataclass(slots=True)
@@ -37,7 +38,8 @@ class _Replay:
 
     spec: AllocatorSpec
     names: list[str]
-    whole: Any
+    whole: list[bool]
+    """Which arms count in whole units."""
     evidence: Evidence
     budgets: Evidence
     """How long budgets lasted that nobody knew, as evidence of one arm."""
@@ -64,7 +66,7 @@ class _Replay:
         amounts = dict(decision.amounts(spent))
         served = {arm for arm, amount in amounts.items() if amount > 0.0}
         for report in reports:  # what an arm really got
-            amounts |= json.loads(report.amounts or "{}")
+            amounts |= from_json(report.amounts or "{}")
         if spent is not None and json.loads(decision.request).get("switching", True) is False:
             planned = sum(step[1] for step in decision.steps or ())
             ended = spent < planned * (1.0 - 1e-9)
@@ -94,7 +96,7 @@ class _Replay:
             if report.part != place:
                 self.wrong.append(f"the reports of decision {decision.id!r} overlap or have gaps")
             if report.retracts is None:
-                if any(json.loads(other.results).keys() & json.loads(report.results) for other in counted.values()):
+                if any(from_json(other.results).keys() & from_json(report.results) for other in counted.values()):
                     self.wrong.append(f"the reports of decision {decision.id!r} overlap or have gaps")
                 counted[report.part] = report
                 continue
@@ -105,7 +107,7 @@ class _Replay:
                 self.wrong.append(f"a report of decision {decision.id!r} takes back what none says that counts")
         results: Results = {}
         for report in counted.values():
-            results |= json.loads(report.results)
+            results |= from_json(report.results)
             expired = decision.expires_at is not None and report.recorded_at > decision.expires_at
             self.counts["late"] += expired and not report.by_expiry
         return results, list(counted.values())
@@ -244,11 +246,11 @@ def _made(decision: LoggedDecision) -> dict[str, float] | list[tuple[str, float]
 def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Replay:
     spec, arms = AllocatorSpec.model_validate_json(row["spec"]), arms_of(connection, row["id"])
     law = build_law(spec, [ArmSpec.model_validate_json(arm.spec) for arm in arms])
-    names, whole = [arm.name for arm in arms], law.whole_arms(len(arms))
+    names, whole = [arm.name for arm in arms], law.whole_arms(len(arms)).tolist()
     replay = _Replay(
         spec, names, whole, Evidence.empty(len(arms), spec.max_budget), Evidence.empty(1, spec.max_budget),
         {name: place for place, name in enumerate(names)},
-        ModeCheck(connection, row, dict(zip(names, whole.tolist(), strict=True))),
+        ModeCheck(connection, row, dict(zip(names, whole, strict=True))),
     )  # fmt: skip
     imports = select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
     gone, unpushed = retractions.gone(connection, row["id"])

@@ -32,6 +32,7 @@ from headgate.service.engine.records import (
     StepTaken,
     check_corrected,
     hear,
+    short,
     the_one,
 )
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError, ServiceError
@@ -251,6 +252,8 @@ class Batch(ABC):
         names = [name for name in by_id.get(request.decision_id, ()) if request.asker.sees(name)]
         if request.allocator is not None:
             names = [name for name in names if name == request.allocator]
+        if len(names) == 1:
+            return self._known[names[0], request.decision_id]
         try:
             return self._known[the_one(request.decision_id, names, what), request.decision_id]
         except ServiceError as refusal:
@@ -275,18 +278,7 @@ class Batch(ABC):
             results: Results = dict.fromkeys(decision.silent(heard) or ())
             spent, late = None, False
         else:
-            results = {}
-            for arm, result in report.outcome.results.items():
-                if result.threshold is not None and not result.success:
-                    raise RefusedError("a failure has no threshold", f"results.{arm}")
-                results[arm] = True if result.success and result.threshold is None else result.threshold
-                if result.amount is not None:
-                    said[arm] = result.amount
-                    if result.amount > learner.spec.max_budget:
-                        raise RefusedError(
-                            f"amount must be at most max_budget {learner.spec.max_budget:g}, got {result.amount:g}",
-                            f"results.{arm}.amount",
-                        )
+            results, said = short(report.outcome, learner.spec.max_budget)
             spent, late = report.outcome.spent, decision.expires_at is not None and self._now > decision.expires_at
         try:
             new, amounts = decision.news(heard, results, said, spent)
@@ -294,7 +286,7 @@ class Batch(ABC):
             row["contradictions"] += 1
             raise
         spent = spent if heard.spent is None else None
-        told = {arm: said[arm] for arm in new if arm in said}
+        told = {arm: said[arm] for arm in new if arm in said} if said else {}
         terms = learner.spec.reward == "cascade", schema.BUDGET_UNITS / learner.spec.max_budget
         before = after = decision.tally(heard, *terms)
         if new or spent is not None or report.ends_live:
@@ -334,7 +326,7 @@ class Batch(ABC):
         answer = {
             "decision_id": decision.id,
             "accepted": sorted(new),
-            "repeated": [arm for arm in results if arm not in new],
+            "repeated": [arm for arm in results if arm not in new] if len(new) < len(results) else [],
             "complete": bool(after[0]),
             "late": late,
         }

@@ -334,10 +334,11 @@ class Learner:
         """Add results to what this transaction has gathered; raise, and add nothing, if they cannot be counted."""
         delta, thresholds = self._arms_delta, list(results.values())
         places = [self.position[name] for name in results]
+        rows = np.array(places, dtype=np.intp)
         x, won, seen = np.zeros(len(self.names)), np.zeros(len(self.names), np.bool_), np.full(len(self.names), np.nan)
-        x[places] = [amounts[name] for name in results]
-        won[places] = [threshold is not None for threshold in thresholds]
-        seen[places] = [np.nan if threshold is None or threshold is True else threshold for threshold in thresholds]
+        x[rows] = [amounts[name] for name in results]
+        won[rows] = [threshold is not None for threshold in thresholds]
+        seen[rows] = [np.nan if threshold is None or threshold is True else threshold for threshold in thresholds]
         if self.whole.any():
             x[self.whole] = np.floor(x[self.whole])
         self._touched.update(places)
@@ -367,16 +368,18 @@ class Learner:
         rows = np.array(sorted(self._touched), dtype=np.int64)  # the others' cells are all 0, and may be very many
         self._touched.clear()
         _, histograms, _, bins = self._delta.bins.shape
-        cells = np.empty((rows.size * histograms * bins, 5), dtype=np.int64)
+        cells = np.empty((rows.size * histograms * bins, 7), dtype=np.int64)  # the columns of the evidence's table
         table = cells[: move(self._delta.bins, self._sum.bins, rows, cells)]
-        if not table.size:
+        if not len(table):
             return []
         self.seq += 1
-        table[table[:, 0] == len(self.names), 0] = schema.BUDGETS
+        table[:, 0], table[:, 6] = self.id, self.seq
+        if rows[-1] == len(self.names):
+            table[table[:, 1] == rows[-1], 1] = schema.BUDGETS
         if self._some:
             self._share()
-        rows_of_table: Cells = np.insert(table, [0, 5], [self.id, self.seq], axis=1).tolist()
-        return rows_of_table
+        found: Cells = table.tolist()
+        return found
 
 
 def read_evidence(connection: Connection, allocator_id: int, arms: int, max_budget: float) -> tuple[Evidence, Evidence]:

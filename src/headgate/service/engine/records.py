@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias
 
+from pydantic_core import from_json
 from sqlalchemy import Connection
 
 from headgate.service.bodies import ArmResult, DecisionRequest, Outcome, StepReport
@@ -124,6 +125,27 @@ class Heard:
         self.counted -= 1
 
 
+def short(outcome: Outcome, max_budget: float) -> tuple[Results, dict[str, float]]:
+    """Return the short form of what was reported of each arm, and what arms really got, where that was said."""
+    results: Results = {}
+    said: dict[str, float] = {}
+    for arm, result in outcome.results.items():
+        threshold, amount = result.threshold, result.amount
+        if not result.success:
+            if threshold is not None:
+                raise RefusedError("a failure has no threshold", f"results.{arm}")
+            results[arm] = None
+        else:
+            results[arm] = True if threshold is None else threshold
+        if amount is not None:
+            said[arm] = amount
+            if amount > max_budget:
+                raise RefusedError(
+                    f"amount must be at most max_budget {max_budget:g}, got {amount:g}", f"results.{arm}.amount"
+                )
+    return results, said
+
+
 def check_corrected(outcome: Outcome, arms: Container[str]) -> None:
     """Raise unless the outcome of a live round, whose report was taken back, says what each arm got."""
     for arm, result in outcome.results.items():
@@ -178,7 +200,7 @@ class LoggedDecision:
     @classmethod
     def of_row(cls, row: schema.Fields) -> Self:
         """Read a decision from its row."""
-        answer = json.loads(row["answer"])
+        answer = from_json(row["answer"])
         steps = None if answer["schedule"] is None else [(step["arm"], step["amount"]) for step in answer["schedule"]]
         said = {"allocation": answer["allocation"], "wanted": answer.get("policy_allocation")}
         said |= {name: answer.get(name) for name in ("allocator", "version", "mode", "probability")}
@@ -250,10 +272,11 @@ class LoggedDecision:
         if spent is not None and self.steps is None:
             raise RefusedError("only the outcome of a schedule says what was spent", "spent")
         given = self.amounts(spent if heard.spent is None else heard.spent)
-        before, now = given | heard.amounts, {**given, **{a: x for a, x in said.items() if a in given or self.live}}
+        before = given | heard.amounts if heard.amounts else given
+        now = {**given, **{a: x for a, x in said.items() if a in given or self.live}} if said else given
         other = [
             arm
-            for arm in results
+            for arm in (results if heard.results else ())
             if arm in heard.results
             and in_full(results[arm], now[arm]) != in_full(heard.results[arm], before[arm])  # True is not 1.0
         ]
@@ -261,16 +284,18 @@ class LoggedDecision:
             other.append("spent")
         if other:
             raise ConflictError(f"decision {self.id!r} was reported otherwise before: {', '.join(other)}")
-        new = {arm: threshold for arm, threshold in results.items() if arm not in heard.results}
-        amounts = before | {arm: now[arm] for arm in new if arm in now}
+        new = {arm: result for arm, result in results.items() if arm not in heard.results} if heard.results else results
+        amounts = before | {arm: now[arm] for arm in new if arm in now} if said else before
         for arm, threshold in new.items():
             if arm not in amounts:
                 raise RefusedError(f"arm {arm!r} is not in decision {self.id!r}", f"results.{arm}")
-            if threshold is not None and amounts[arm] <= 0.0:
+            if threshold is None:
+                continue
+            if amounts[arm] <= 0.0:
                 raise RefusedError(
                     f"arm {arm!r} succeeded with an amount of 0: a success needs something", f"results.{arm}"
                 )
-            if threshold is not None and threshold is not True and threshold > amounts[arm]:
+            if threshold is not True and threshold > amounts[arm]:
                 raise RefusedError(
                     f"arm {arm!r} succeeded with threshold {threshold:g} above its amount {amounts[arm]:g}: "
                     "a success needs threshold <= what the arm got",

@@ -35,6 +35,8 @@ _KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, 
 """A connection whose other end is gone is noticed within half a minute."""
 _WRITERS, _READERS = 10, 6
 """Connections to PostgreSQL that one process has at most, for those who write and for those who look."""
+_SERVING_CACHE, _READING_CACHE = 65_536, 8_192
+"""What a connection remembers of a SQLite file, in KiB: where it serves, and where it goes through the log once."""
 _MIGRATION_LOCK = 0x68656164  # any number that every process of ours takes
 
 
@@ -162,8 +164,8 @@ def open_database(url: str | URL, *, migrate: bool = True) -> Database:
     lite = place.get_backend_name() == "sqlite"
     if lite and migrate and "uri" not in place.query:
         _keep_private(Path(place.database or ""))
-    engine = _engine(place, _WRITERS)
-    database = Database(engine, engine if lite else _engine(place, _READERS), lite)
+    engine = _engine(place, _WRITERS, _SERVING_CACHE if migrate else _READING_CACHE)
+    database = Database(engine, engine if lite else _engine(place, _READERS, 0), lite)
     shown = place.set(drivername=place.get_backend_name()).render_as_string()
     try:
         current = _at_newest_version(database, migrate)
@@ -226,7 +228,8 @@ def _parsed(url: str | URL) -> URL:
     raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {place.render_as_string()!r}")
 
 
-def _engine(place: URL, connections: int) -> Engine:
+def _engine(place: URL, connections: int, cache: int) -> Engine:
+    """Return an engine with so many connections; `cache` is what each may remember of a SQLite file, in KiB."""
     if place.get_backend_name() == "postgresql":
         seconds = {"lock_timeout": _LOCK_SECONDS, "statement_timeout": _STATEMENT_SECONDS,
                    "idle_in_transaction_session_timeout": _IDLE_SECONDS}  # fmt: skip
@@ -249,7 +252,7 @@ def _engine(place: URL, connections: int) -> Engine:
         connection.isolation_level = None  # transactions are begun below, not by the driver
         for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=0"):
             connection.execute(f"PRAGMA {setting}").fetchall()
-        connection.execute("PRAGMA cache_size=-65536")
+        connection.execute(f"PRAGMA cache_size=-{cache}")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
