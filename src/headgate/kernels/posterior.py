@@ -1,9 +1,9 @@
-"""Posterior sampling for arms whose law and shape are known, and what both samplers share.
+"""Posterior sampling: what the sampler of known laws (`known`) and that of learned ones (`learned`) share.
 
-An arm is drawn from a line of knots (`line`); p is then drawn from its conditional given the curve (`collapsed`), so
-that ridges, on which p and the rate trade, are drawn as they are. An arm is refreshed when its evidence has grown by a
-twelfth, and drawn from what it was then in between. docs/posterior.md has the formulas. Laws and shapes that are
-learned are for `learned`, a module of its own: machine code that a known law never runs is not compiled for it.
+An arm whose law is known is drawn from a line of knots (`line`); p is then drawn from its conditional given the curve
+(`collapsed`), so that ridges, on which p and the rate trade, are drawn as they are. An arm is refreshed when its
+evidence has grown by a twelfth, and drawn from what it was then in between. docs/posterior.md has the formulas. The two
+samplers are modules of their own: machine code that a learner never runs is not compiled for it.
 """
 
 import math
@@ -33,10 +33,7 @@ from headgate.kernels.columns import (
     L,
     T,
 )  # fmt: skip
-from headgate.kernels.compiled import gufunc
-from headgate.kernels.cure import POINTS, SUMS
-from headgate.kernels.curves import COLUMNS
-from headgate.kernels.line import FIRST, MOST_KNOTS, STEP, trace
+from headgate.kernels.line import FIRST, STEP, trace
 from headgate.kernels.noise import uniform
 from headgate.kernels.part import njit
 from headgate.kernels.special import ndtri
@@ -118,32 +115,3 @@ def draw_line(candidate, arm, calmed, key, first, level, draw):
     t = skewed(level[1], max(level[2], 0.0), min(max(level[3], -1.0), 1.0), z, calmed)
     draw[LAW], draw[DRAWN_A], draw[DRAWN_B], draw[DRAWN_SHIFT] = 0.0, candidate[A], candidate[B], candidate[SHIFT]
     draw[RATE], draw[ACTIVATION] = math.exp(candidate[MEDIAN] - level[0]), 1.0 / (1.0 + math.exp(-t))
-
-
-@gufunc(
-    [
-        "void(float64[:,:,:], float64[:,:,:], float64[:,:,:], float64[:,:,:,:], float64[:], float64[:,:], float64[:], "
-        "float64, int64, boolean[:], uint64, float64[:,:], float64[:,:], float64[:], float64[:,:], float64[:,:], "
-        "float64[:,:])"
-    ],
-    "(m,k,f),(q,c,n),(r,u,v),(k,h,s,j),(j),(t,d),(t),(),(),(k),(),(k,w),(t,d),(o)->(k,w),(t,d),(k,o)",
-)
-def sample_known(
-    candidates, maps, table, bins, edges, hyperprior, pooling, calm, clock, idle, key, memory, prior, like, arms,
-    pooled, draw,
-):  # fmt: skip
-    """Draw every arm's curve and activation from its posterior, then pool the prior for the next round."""
-    count = candidates.shape[1]
-    row, points, sums, missing = np.empty(COLUMNS), np.empty(POINTS), np.empty(SUMS), np.empty(BINS)
-    room, moments, level = np.empty((4, MOST_KNOTS)), np.empty(4), np.empty(LEVEL)
-    for i in range(count):
-        first, arm, candidate = stream(clock, count, i), arms[i], candidates[0, i]
-        for c in range(arm.size):
-            arm[c] = memory[i, c]
-        if clock >= arm[DUE]:
-            refresh_line(
-                candidate, maps, table, bins[i], edges, prior, points, sums, row, missing, room, moments, arm
-            )  # fmt: skip
-            plan_refresh(bins[i], clock, i, arm)
-        draw_line(candidate, arm, calmness(arm, calm, idle[i], key, first), key, first, level, draw[i])
-    pool(arms, hyperprior, pooling, pooled)

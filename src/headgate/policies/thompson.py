@@ -267,7 +267,7 @@ class Thompson(ModelPolicy):
         laws = self._candidates
         draw: Floats
         if laws.known:
-            from headgate.kernels.posterior import sample_known  # noqa: PLC0415  # machine code loads on first use
+            from headgate.kernels.known import sample_known  # noqa: PLC0415  # machine code loads on first use
 
             state.memory, state.prior, draw = sample_known(
                 laws.columns, laws.maps, laws.table, state.evidence.bins, state.evidence.edges, self._hyperprior,
