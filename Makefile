@@ -4,6 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
 SOAK   ?= short
+# Python keeps the bytecode of what it imports, whatever the shell says: tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test check docs pictures bench race cluster soak spark browser reproduce wheel image pythons fuzz clean help
 help:              ## list the targets

@@ -1,4 +1,7 @@
-"""`headgate serve`, `keys`, `verify`, `backup`, `restore`, `audit` as processes."""
+"""`headgate serve` as a process; `keys`, `verify`, `backup`, `restore`, `audit` in this one.
+
+What makes a process of a command, its entry and its status, is tested in `test_cli_process`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,15 +20,29 @@ import httpx
 import pytest
 from typer.main import get_command
 
+from headgate.cli import main
 from headgate.cli.app import COMMANDS, app
 
 QUIZ = {"arms": ["a", "b"], "law": "exponential", "max_budget": 10.0}
 
 
-def headgate(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "headgate.cli", *arguments], cwd=cwd, capture_output=True, text=True, check=False
-    )
+Headgate = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def headgate(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Headgate:
+    """Run the command in a folder; return its status and what it wrote."""
+
+    def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "argv", ["headgate", *arguments])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code is None or isinstance(stopped.value.code, int)
+        return subprocess.CompletedProcess(arguments, stopped.value.code or 0, *capfd.readouterr())
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +65,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_it_left_is_verified_and_backed_up(place: Path) -> None:
+def test_what_it_left_is_verified_and_backed_up(place: Path, headgate: Headgate) -> None:
     verified = headgate("verify", "sqlite:///headgate.db", cwd=place)
     assert verified.returncode == 0, verified.stderr
     assert "1 decision" in verified.stdout
@@ -61,7 +79,7 @@ def test_what_it_left_is_verified_and_backed_up(place: Path) -> None:
     assert not (place / "copy.db-wal").exists(), "a backup is one file, and is not written to"
 
 
-def test_a_restore_that_fails_leaves_nothing(place: Path) -> None:
+def test_a_restore_that_fails_leaves_nothing(place: Path, headgate: Headgate) -> None:
     (place / "broken.db").write_text("no backup")
     before = {path.name for path in place.iterdir()}
     failed = headgate("restore", "broken.db", "--database", "sqlite:///another.db", cwd=place)
@@ -71,7 +89,7 @@ def test_a_restore_that_fails_leaves_nothing(place: Path) -> None:
     assert (place / "headgate.db").exists(), "what was there before stays"
 
 
-def test_keys_are_made_listed_and_revoked(place: Path) -> None:
+def test_keys_are_made_listed_and_revoked(place: Path, headgate: Headgate) -> None:
     made = headgate("keys", "create", "robot", "--scope", "read", cwd=place)
     secret = made.stdout.strip()
     assert secret.startswith("hg_")
@@ -103,7 +121,9 @@ def test_keys_are_made_listed_and_revoked(place: Path) -> None:
         (("serve", "--database", "sqlite:///none/b.db"), "cannot open sqlite:///none/b.db"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+def test_what_is_wrong_is_said_in_a_line(
+    tmp_path: Path, headgate: Headgate, arguments: tuple[str, ...], words: str
+) -> None:
     (tmp_path / "text.db").write_text("not a database, but as long as one that could be: " * 20)
     with closing(sqlite3.connect(tmp_path / "strange.db")) as strange:
         strange.execute("CREATE TABLE things (name)")
@@ -113,7 +133,7 @@ def test_what_is_wrong_is_said_in_a_line(tmp_path: Path, arguments: tuple[str, .
     assert len(refused.stderr.strip().splitlines()) == 1
 
 
-def test_a_backup_that_fails_leaves_nothing(place: Path) -> None:
+def test_a_backup_that_fails_leaves_nothing(place: Path, headgate: Headgate) -> None:
     refused = headgate("backup", "none/monday.db", cwd=place)
     assert (refused.returncode, refused.stderr) == (2, "headgate: there is no folder none for the backup\n")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +42,15 @@ def tiny() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def everything(tiny: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All experiments, run once, without data."""
-    place = tmp_path_factory.mktemp("reproduction")
-    experiments.reproduce(list(experiments.EXPERIMENTS), place, quick=True)
+    """All experiments, run once, without data: by the first worker of pytest-xdist that needs them, for all."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent  # each worker has a folder of its own in it
+    place = shared / "reproduction"
+    with (shared / "reproduction.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            draft = tmp_path_factory.mktemp("reproduction")
+            experiments.reproduce(list(experiments.EXPERIMENTS), draft, quick=True)
+            draft.rename(place)
     return place

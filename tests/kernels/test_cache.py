@@ -1,12 +1,15 @@
 """Machine code is found, made and made anew: in every folder, by several processes, and without any folder at all.
 
 Each test runs real processes on a copy of the package with a small kernel of its own, `probe`, which calls a function
-in another file. A process that compiles says so on standard error; one that finds its code says nothing.
+in another file. A process that compiles says so on standard error; one that finds its code says nothing. Most of them
+are forked from a process that has imported Numba and nothing of Headgate; where the environment is read as Python or
+Numba start, they are started anew.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import stat
@@ -42,13 +45,67 @@ def part(x):
     return x + {added}
 """
 RUN = "from headgate.kernels.probe import probe; print(float(probe(1.0)))"
+PARENT = """
+import json, os, sys, traceback
+import numba
+
+@numba.guvectorize(["void(float64, float64[:])"], "()->()", nopython=True)  # so that all of Numba is loaded
+def warm_up(x, out):
+    out[0] = x
+
+for line in sys.stdin:
+    code, environment, folder = json.loads(line)
+    streams = [os.memfd_create(name) for name in ("out", "err")]
+    if not os.fork():
+        status = 1
+        try:
+            for number, stream in enumerate(streams, 1):
+                os.dup2(stream, number)
+            os.environ.clear()
+            os.environ.update(environment)
+            os.chdir(folder)
+            sys.path.insert(0, environment["PYTHONPATH"])
+            exec(code)
+            sys.stdout.flush()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.wait()[1])
+    texts = [os.pread(stream, 100_000, 0).decode() for stream in streams]
+    for stream in streams:
+        os.close(stream)
+    print(json.dumps([status, *texts]), flush=True)
+"""
+
+
+def command(user: int, code: str) -> list[str]:
+    """Python as a user, who may read what root may, as the interpreter can be in root's home, but write only theirs."""
+    become = []
+    if user:
+        reading = ("--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search")
+        become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *reading]
+    return [*become, sys.executable, "-c", code]
+
+
+Parents = dict[int, subprocess.Popen[str]]
+
+
+@pytest.fixture(scope="module")
+def parents() -> Iterator[Parents]:
+    """Processes that fork those of a user, by user; started when one is asked for."""
+    processes: Parents = {}
+    yield processes
+    for process in processes.values():
+        process.communicate()  # its input ends, and so does it
 
 
 class Copy:
     """A copy of the package, and processes that use it."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, parents: Parents) -> None:
+        self.root, self.parents = root, parents
         self.home, self.temporary = root / "home", root / "temporary"
         self.site = root / "site"
         for folder in (root, self.home, self.temporary):
@@ -75,39 +132,57 @@ class Copy:
         """Change what a file of functions adds: the one that the kernel's part is in, or another."""
         (self.site / "headgate" / "kernels" / f"{name}.py").write_text(PART.format(added=added))
 
-    def start(self, user: int = 0, **environment: str) -> subprocess.Popen[str]:
-        """Start a process; without HEADGATE_CACHE and XDG_CACHE_HOME unless they are given."""
-        here = {
+    def environment(self, given: dict[str, str]) -> dict[str, str]:
+        """Without HEADGATE_CACHE and XDG_CACHE_HOME unless they are given."""
+        return {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(self.site),
             "PYTHONDONTWRITEBYTECODE": "1",
             "HOME": str(self.home),
             "TMPDIR": str(self.temporary),
-        }
-        become = []
-        if user:  # who may read what root may, as the interpreter can be in root's home, but write only what is theirs
-            reading = ("--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search")
-            become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *reading]
+        } | given
+
+    def start(self, user: int = 0, **given: str) -> subprocess.Popen[str]:
+        """Start a process anew."""
         return subprocess.Popen(
-            [*become, sys.executable, "-c", RUN],
-            env=here | environment,
+            command(user, RUN),
+            env=self.environment(given),
             cwd=self.root,
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
 
-    def run(self, user: int = 0, **environment: str) -> tuple[float, str]:
-        """The answer of a process, and what it said."""
-        process = self.start(user, **environment)
+    def run_anew(self, user: int = 0, **given: str) -> tuple[float, str]:
+        """The answer of a process that is started anew, and what it said."""
+        process = self.start(user, **given)
         out, said = process.communicate()
         assert process.returncode == 0, said
         return float(out), said
 
+    def run(self, user: int = 0, **given: str) -> tuple[float, str]:
+        """The answer of a forked process, and what it said."""
+        if user not in self.parents:
+            self.parents[user] = subprocess.Popen(
+                command(user, PARENT),
+                env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},  # an edit within a second leaves bytecode stale
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+        parent = self.parents[user]
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        parent.stdin.write(json.dumps([RUN, self.environment(given), str(self.root)]) + "\n")
+        parent.stdin.flush()
+        status, out, said = json.loads(parent.stdout.readline())
+        assert status == 0, said
+        return float(out), said
+
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Copy:
-    return Copy(tmp_path / "copy")
+def copy(tmp_path: Path, parents: Parents) -> Copy:
+    return Copy(tmp_path / "copy", parents)
 
 
 def entries(folder: Path) -> list[Path]:
@@ -171,7 +246,7 @@ def test_without_any_folder_to_write_to_it_compiles_for_the_process(copy: Copy) 
         {"PYTHONPATH": f"{copy.site}:{copy.root}", "HOME": ""},
         {"HEADGATE_CACHE": "/nonexistent/chosen"},
     ):
-        answer, said = copy.run(NOBODY, **environment)
+        answer, said = copy.run_anew(NOBODY, **environment)
         assert answer == 2.0
         assert "for this process alone" in said
     assert not list(copy.root.rglob("probe.probe"))
@@ -223,11 +298,11 @@ def test_a_process_that_has_its_code_waits_for_nobody(copy: Copy) -> None:
 
 @pytest.mark.usefixtures("locked")
 def test_another_environment_has_code_and_a_lock_of_its_own(copy: Copy) -> None:
-    answer, said = copy.run(NUMBA_CPU_NAME="generic")  # as another processor, or another version, would
+    answer, said = copy.run_anew(NUMBA_CPU_NAME="generic")  # as another processor, or another version, would
     assert answer == 2.0
     assert "compiling" in said
     assert len(entries(copy.beside)) == 2
-    assert copy.run() == copy.run(NUMBA_CPU_NAME="generic") == (2.0, "")
+    assert copy.run() == copy.run_anew(NUMBA_CPU_NAME="generic") == (2.0, "")
 
 
 def test_damaged_code_is_made_again(copy: Copy) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numba
@@ -25,10 +26,18 @@ LAWS: dict[str, Law] = EVERY | {"beta_convex": hg.Beta(3.0), "nakagami_0.1": hg.
 WEIGHTS = (1e-3, 0.3, 0.9, 0.999, 1.0)
 
 
-@guvectorize(
-    ["void(float64[:], float64[:,:,:], float64[:], float64[:], float64[:], float64[:])"],
-    "(c),(r,t,n),(m)->(m),(m),(m)",
-    nopython=True,
+def on_first_call(layout: str, signature: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
+    """A gufunc that is compiled when a test first calls it, not whenever tests are collected."""
+
+    def declare(function: Callable[..., None]) -> Callable[..., Any]:
+        compiled = cache(lambda: guvectorize([signature], layout, nopython=True)(function))
+        return lambda *values: compiled()(*values)  # noqa: PLW0108  # not before it is called
+
+    return declare
+
+
+@on_first_call(
+    "(c),(r,t,n),(m)->(m),(m),(m)", "void(float64[:], float64[:,:,:], float64[:], float64[:], float64[:], float64[:])"
 )
 def scan(row, table, x, value, log_slope, bend):  # type: ignore[no-untyped-def]
     for i in range(x.size):
@@ -36,10 +45,8 @@ def scan(row, table, x, value, log_slope, bend):  # type: ignore[no-untyped-def]
         log_slope[i], bend[i] = curves.log_slope(row, table, x[i])
 
 
-@guvectorize(
-    ["void(float64[:], float64[:,:,:], float64, float64, float64[:], float64[:])"],
-    "(c),(r,t,n),(),(),(d)->(d)",
-    nopython=True,
+@on_first_call(
+    "(c),(r,t,n),(),(),(d)->(d)", "void(float64[:], float64[:,:,:], float64, float64, float64[:], float64[:])"
 )
 def shape(row, table, low, high, like, out):  # type: ignore[no-untyped-def]
     fill_hull(out[2:], row, table, low, high)

@@ -2,8 +2,8 @@
 
 Where the shape is known the reference is a grid over (l, logit p), from the raw history; where it is learned, curves
 from Student laws that follow the posterior as the likelihood is let in step by step, weighted by posterior over
-density. 3,000 draws in ten classes of equal mass: their sampling error alone is a total variation of .022 on average,
-and above .041 once in a thousand times.
+density. 2,000 draws in ten classes of equal mass: their sampling error alone is a total variation of .027 on average,
+and above .051 once in a thousand times.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headgate.laws import Floats, Law
 from headgate.policies.thompson import Thompson, ThompsonState
 from tests.estimators.hazards_reference import reached
 
-DRAWS = 3000
+DRAWS = 2000
 BUDGET = 40.0
 AT = BUDGET * np.array([0.02, 0.1, 0.3, 0.6, 1.0])
 # Rounds, least and largest allocation, activation and rate of a history.
@@ -121,12 +121,15 @@ def exact(law: Law, x: Floats, threshold: Floats, prior: Floats, count: int = 40
 
     The likelihood to the power of h, h from 0 to 1 such that a tenth of the curves counts, is followed by a Student law
     of five degrees of freedom with the weighted mean and covariance: tempering, and importance sampling at last.
+    The Student law of the last step need only be near the posterior: until then bins stand for their amounts.
     """
     rng, freedom, heat, last = np.random.default_rng(1), 5.0, 0.0, 0
     mean, covariance = prior[0], np.diag(prior[1])
-    won = threshold > 0.0
+    near = as_kept(x, threshold)
     while True:
         size = 4 * count if last == 2 else count
+        amounts, thresholds = (x, threshold) if last == 2 else near
+        won = thresholds > 0.0
         root = np.linalg.cholesky(covariance)
         z = rng.standard_normal((size, 3)) * np.sqrt(freedom / rng.chisquare(freedom, (size, 1)))
         l, t, s = (mean + z @ root.T).T
@@ -134,10 +137,10 @@ def exact(law: Law, x: Floats, threshold: Floats, prior: Floats, count: int = 40
         rate = np.asarray(curves.rate_of_quantile(np.exp(l), 0.5))
         log_l = won.sum() * np.log(p)
         with np.errstate(all="ignore"):
-            for amount in x[~won]:
-                log_l += np.log1p(-p * curves.cdf(amount, rate))
-            for seen in threshold[won]:
-                log_l += curves.log_pdf(seen, rate)
+            for amount, times in zip(*np.unique(amounts[~won], return_counts=True), strict=True):
+                log_l += times * np.log1p(-p * curves.cdf(amount, rate))
+            for seen, times in zip(*np.unique(thresholds[won], return_counts=True), strict=True):
+                log_l += times * curves.log_pdf(seen, rate)
         log_w = -0.5 * np.sum((np.stack([l, t, s], axis=1) - prior[0]) ** 2 / prior[1], axis=1)
         log_w += 0.5 * (freedom + 3.0) * np.log1p(np.sum(z * z, axis=1) / freedom)
         log_l, log_w = np.where(np.isfinite(log_l), log_l, -1e300), np.where(there, log_w, -np.inf)
