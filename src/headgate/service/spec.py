@@ -10,9 +10,19 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from headgate.errors import BudgetError, InputError, ParameterError, UnsupportedError
+from headgate.evidence.fading import Fading
 from headgate.laws import Law, PerArm, from_dict
 from headgate.policies import POLICIES, Guarded, Policy
 from headgate.service.engine.baseline import Baseline
@@ -57,6 +67,16 @@ Worth = Annotated[float, Field(ge=0.0, le=1e15, allow_inf_nan=False, strict=True
 Positive = Annotated[float, Field(gt=0.0, le=1e15, allow_inf_nan=False, strict=True)]
 
 Days = Annotated[float, Field(gt=0.0, le=100_000.0, strict=True)]
+Fades = Annotated[float, Field(ge=1.0, le=1e10, allow_inf_nan=False, strict=True)]
+
+
+def _false(value: Any) -> Any:
+    if value is not False:
+        raise ValueError("must be seconds, at least 1, or false")
+    return value
+
+
+No = Annotated[Literal[False], BeforeValidator(_false)]  # 0 is not false
 
 
 class Body(BaseModel):
@@ -105,6 +125,12 @@ class AllocatorSpec(Body):
     keep_days: Days | None = Field(
         None, description="Days after which decisions that are over become their sum; null: never."
     )
+    half_life: Fades | None = Field(
+        None, description="Seconds after which what was seen counts half: for arms that change; null: it never fades."
+    )
+    window: Fades | None = Field(
+        None, description="Seconds for which what was seen counts, and then no more; at most one of the two."
+    )
     baseline: Literal["even"] | Amounts | None = Field(
         None,
         description="What would be done without it: an even split, or amounts by arm, at most max_budget in all; where "
@@ -128,6 +154,12 @@ class AllocatorSpec(Body):
         """Return the arms, all in the long form."""
         return [ArmSpec(name=arm) if isinstance(arm, str) else arm for arm in self.arms]
 
+    @property
+    def fading(self) -> Fading | None:
+        """How its evidence fades, in microseconds; None: it does not."""
+        seconds = self.window if self.half_life is None else self.half_life
+        return None if seconds is None else Fading(round(seconds * 1e6), sliding=self.half_life is None)
+
     def canonical(self) -> str:
         """Return the text by which two bodies are the same."""
         return self.model_copy(update={"arms": self.arm_specs()}).model_dump_json()
@@ -139,6 +171,12 @@ class AllocatorChange(Body):
     law: Json | str | None = Field(None, description="Of arms without a law of their own; null: as it is.")
     policy: Json | None = Field(None, description="A policy's name and options; null: as it is.")
     keep_days: Days | None = Field(None, description="Days after which decisions become their sum; null: as it is.")
+    half_life: Fades | No | None = Field(
+        None, description="Seconds after which what was seen counts half, instead of a window; false: it fades no more."
+    )
+    window: Fades | No | None = Field(
+        None, description="Seconds for which what was seen counts, instead of a half-life; false: it fades no more."
+    )
     arms: Annotated[list[ArmSpec], Field(max_length=MOST_ARMS)] = Field(
         default=[], description="Arms in use, each as it shall be; the others stay as they are."
     )
@@ -151,13 +189,19 @@ class AllocatorChange(Body):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.arms and not self.said():
-            raise ValueError("law, policy, arms, keep_days, baseline, holdout, shadow or guard must be given")
+            raise ValueError(
+                "law, policy, arms, keep_days, half_life, window, baseline, holdout, shadow or guard must be given"
+            )
+        if self.half_life and self.window:
+            raise ValueError("half_life or window must be given, not both")
         return self
 
     def said(self) -> dict[str, Any]:
         """Return the fields of a spec that shall be otherwise, arms aside."""
         given = {name: value for name, value in self.model_dump(exclude={"arms"}).items() if value is not None}
-        return given | ({"guard": None} if self.guard is False else {})
+        if self.half_life or self.window:  # the one ends the other
+            given |= {"half_life": self.half_life or None, "window": self.window or None}
+        return given | {name: None for name in ("half_life", "window", "guard") if given.get(name) is False}
 
 
 class Version(Body):
@@ -172,6 +216,8 @@ class Version(Body):
     arms: list[ArmSpec] = Field(default=[], description="Those that were changed, or came.")
     retired: str | None = Field(None, description="The arm that went.")
     keep_days: float | None = None
+    half_life: float | None = None
+    window: float | None = None
     baseline: Literal["even"] | Amounts | None = None
     holdout: Holdout | None = None
     shadow: bool | None = None
@@ -207,7 +253,31 @@ def check(spec: AllocatorSpec) -> None:
         raise RefusedError(str(wrong), "arms") from wrong
     except (InputError, UnsupportedError) as wrong:
         raise RefusedError(str(wrong), "policy") from wrong
+    check_fading(spec, policy)
     check_baseline(spec, arms)
+
+
+def check_fading(spec: AllocatorSpec, policy: Policy) -> None:
+    """Raise what is wrong with evidence that fades under a policy, without its guard."""
+    if spec.fading is None:
+        return
+    field = "window" if spec.half_life is None else "half_life"
+    if spec.half_life is not None and spec.window is not None:
+        raise RefusedError("half_life or window must be null: evidence fades in one way", "window")
+    if spec.guard is not None:
+        raise RefusedError(
+            f"a guard adds up what arms earn by evidence that does not fade: {field} must be null", field
+        )
+    if not policy.additive or policy.discount < 1.0:
+        raise RefusedError(
+            f"policy {policy.name!r} is a fold of its whole log, of which no sum fades: {field} must be null; "
+            "its option discount lets it forget",
+            field,
+        )
+    try:  # one whose promise is for worlds that do not change refuses a discount too, and says why
+        type(policy)(**policy.options() | {"discount": 0.5})
+    except (InputError, UnsupportedError) as wrong:
+        raise RefusedError(f"{field} must be null, for it is as a discount: {wrong}", field) from wrong
 
 
 def check_baseline(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> None:

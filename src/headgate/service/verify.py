@@ -27,6 +27,7 @@ from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_polic
 from headgate.service.store import Database, schema
 from headgate.service.store.rows import arms_of
 from headgate.service.verify_modes import ModeCheck
+from headgate.service.verify_windows import WindowCheck
 
 Progress = Callable[[str, int], None]
 _ROWS = 1_000  # that are read, or added to the evidence, at once
@@ -46,19 +47,22 @@ class _Replay:
     places: dict[str, int]
     """The arms' positions, by name."""
     modes: ModeCheck
+    windows: WindowCheck
     counts: Counter[str] = field(default_factory=Counter)
     waiting: set[int] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
-    rows: list[tuple[int, float, bool, float]] = field(default_factory=list)
-    """Results that are not in the evidence yet: arm, amount, success, threshold."""
-    lasted: list[tuple[int, float, bool, float]] = field(default_factory=list)
+    rows: list[tuple[int, float, bool, float, int]] = field(default_factory=list)
+    """Results that are not in the evidence yet: arm, amount, success, threshold, and when they were recorded."""
+    lasted: list[tuple[int, float, bool, float, int]] = field(default_factory=list)
     """Budgets likewise: one that ended is a success with the largest, at that threshold; else a failure."""
 
     def follow(self, decision: LoggedDecision, reports: list[Row[Any]]) -> None:
         """Do again what a decision and its reports did."""
         self.wrong += self.modes.decided(decision)
         results, reports = self._results(decision, reports)
-        spent = next((report.spent for report in reports if report.spent is not None), None)
+        spent, spent_at = next(((r.spent, r.recorded_at) for r in reports if r.spent is not None), (None, 0))
+        once = reports[0].recorded_at if len(reports) == 1 else 0
+        at = {} if once else {arm: report.recorded_at for report in reports for arm in from_json(report.results)}
         unheard = decision.allocation is None and spent is None and not results
         if unheard or (decision.live and not reports):
             self.waiting.add(decision.round)
@@ -71,13 +75,13 @@ class _Replay:
             planned = sum(step[1] for step in decision.steps or ())
             ended = spent < planned * (1.0 - 1e-9)
             at_most = self.spec.max_budget if ended else min(spent, planned)
-            self.lasted.append((0, at_most, ended, spent if ended else np.nan))
+            self.lasted.append((0, at_most, ended, spent if ended else np.nan, spent_at))
         for arm, threshold in results.items():
             place = self.places[arm]
             x = float(np.floor(amounts[arm])) if self.whole[place] else amounts[arm]
             if x > 0.0:
                 known = np.nan if threshold is None or threshold is True else threshold
-                self.rows.append((place, x, threshold is not None, known))
+                self.rows.append((place, x, threshold is not None, known, once or at[arm]))
         if served <= results.keys():
             budget = spent if decision.budget is None else decision.budget
             self.modes.completed(decision, results)
@@ -123,15 +127,24 @@ class _Replay:
 
     def flush(self) -> None:
         """Add the rows that have gathered to the evidence."""
+        most = self.spec.max_budget
         for evidence, rows in ((self.evidence, self.rows), (self.budgets, self.lasted)):
             if rows:
-                arm, x, won, seen = (np.array(column) for column in zip(*rows, strict=True))
-                try:
-                    more = Evidence.of_rows(arm, x, won, seen, arms=evidence.arms, max_budget=self.spec.max_budget)
+                *columns, at = (np.array(column) for column in zip(*rows, strict=True))
+                for window, inside in self.windows.of(at):
+                    try:
+                        more = Evidence.of_rows(*(c[inside] for c in columns), arms=evidence.arms, max_budget=most)
+                    except HeadgateError as error:
+                        self.wrong.append(f"the log holds a result that cannot be: {error}")
+                        continue
                     evidence.bins[...] += more.bins
-                except HeadgateError as error:
-                    self.wrong.append(f"the log holds a result that cannot be: {error}")
+                    self.windows.add(window, more.bins, budgets=evidence is self.budgets)
                 rows.clear()
+
+    def add(self, evidence: Evidence, at: int) -> None:
+        """Add evidence that came from elsewhere."""
+        self.evidence.bins[...] += evidence.bins
+        self.windows.add(self.windows.at(at), evidence.bins)
 
 
 def verify(database: Database, progress: Progress | None = None) -> list[str]:
@@ -171,6 +184,7 @@ def _differences_of(connection: Connection, row: RowMapping, progress: Progress)
     if told != replay.counts["retracted"]:
         yield f"retractions say that {told} reports were taken back, by the log {replay.counts['retracted']}"
     yield from replay.modes.differences(connection, row["id"])
+    yield from replay.windows.differences(connection, row)
     yield from _live(connection, row)
     if in_order(build_policy(replay.spec, resolved_arms(replay.spec), row["seed"])):
         yield from _in_order(connection, row, replay)
@@ -251,22 +265,24 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
         spec, names, whole, Evidence.empty(len(arms), spec.max_budget), Evidence.empty(1, spec.max_budget),
         {name: place for place, name in enumerate(names)},
         ModeCheck(connection, row, dict(zip(names, whole, strict=True))),
+        WindowCheck(connection, row, spec, len(names)),
     )  # fmt: skip
-    imports = select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
+    came = schema.imports.c
+    imports = select(came.id, came.imported_at, came.evidence).where(came.allocator_id == row["id"])
     gone, unpushed = retractions.gone(connection, row["id"])
-    for key, text in connection.execute(imports):
+    for key, at, text in connection.execute(imports):
         if key in gone:
             continue
         try:
             body = EvidenceBody.model_validate_json(text)
-            replay.evidence.bins[...] += evidence_of_body(body, replay.names, spec.max_budget).bins
+            replay.add(evidence_of_body(body, replay.names, spec.max_budget), at)
         except HeadgateError as error:
             replay.wrong.append(f"import {key!r} cannot be read: {error}")
     for pushed in edges.pushed(connection, row["id"], replay.names, unpushed):
         if isinstance(pushed, str):
             replay.wrong.append(pushed)
         else:
-            replay.evidence.bins[...] += pushed.bins
+            replay.add(pushed[1], pushed[0])
     removed = _add_sums(connection, row, replay)
     version = 0
     for number, (decision, reports) in enumerate(_log(connection, row["id"])):
@@ -308,8 +324,13 @@ def _add_sums(connection: Connection, row: RowMapping, replay: _Replay) -> bool:
             replay.counts[counter] += one[counter]
         replay.modes.add(json.loads(one["modes"]))
         try:
-            replay.evidence.bins[...] += Evidence.from_dict(json.loads(one["evidence"]), replay.names).bins
-            replay.budgets.bins[...] += Evidence.from_dict(json.loads(one["budgets"]), ["budgets"]).bins
+            left = (("evidence", replay.evidence, replay.names), ("budgets", replay.budgets, ["budgets"]))
+            for column, evidence, names in left:
+                more = Evidence.from_dict(json.loads(one[column]), names)
+                evidence.bins[...] += more.bins
+                if one["windows"] is None:  # from before its evidence faded
+                    replay.windows.add(replay.windows.at(0), more.bins, budgets=column == "budgets")
+            replay.windows.add_cells(json.loads(one["windows"] or "[]"))
         except HeadgateError as error:
             replay.wrong.append(f"sum {one['number']} cannot be read: {error}")
     if len(rows) != row["removals"]:

@@ -18,6 +18,7 @@ from headgate.service.engine.changes import refuse_in_order
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.modes import ModeSum, ModeSums, terms_of, values_of, worth_of
 from headgate.service.engine.records import TALLY, Heard, LoggedDecision
+from headgate.service.engine.windows import Recorded
 from headgate.service.record_bodies import RemovalAnswer
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import schema, statements
@@ -83,7 +84,9 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
     """Remove decisions with all that belongs to them, and leave their sum; or subtract it, unless it is to be kept."""
     learner = Learner(connection, row)
     refuse_in_order(learner.policy, _WHOLE_LOG)
-    sums, modes = _sums(connection, row, learner, rounds, None if keep else ModeSums(connection))
+    recorded = Recorded.of(connection, learner)
+    sums, modes = _sums(connection, row, learner, rounds, recorded, None if keep else ModeSums(connection))
+    windows = recorded.text() if keep else None
     if not keep:
         for counter in (*TALLY, "late"):
             row[counter] -= sums[counter]
@@ -92,6 +95,7 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
         if cells := learner.settle():
             statements.ADD.each(connection, cells)
         row["seq"] = learner.seq
+        recorded.take(connection, row)
         statements.COUNT.each(connection, [row | {"key": row["id"]}])
     arms, budgets = learner.gathered()
     for table in _OF_ROUNDS:
@@ -103,6 +107,7 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
             evidence=json.dumps(arms.to_dict(learner.names)),
             budgets=json.dumps(budgets.to_dict(["budgets"])),
             modes=json.dumps(modes),
+            windows=windows,
             made_at=clock.now(),
             **sums,
         )
@@ -112,7 +117,12 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
 
 
 def _sums(
-    connection: Connection, row: dict[str, Any], learner: Learner, rounds: Sequence[int], taken_from: ModeSums | None
+    connection: Connection,
+    row: dict[str, Any],
+    learner: Learner,
+    rounds: Sequence[int],
+    recorded: Recorded,
+    taken_from: ModeSums | None,
 ) -> tuple[dict[str, int], list[list[Any]]]:
     """Let a learner gather the evidence of some decisions; return what they have added to counters and to modes.
 
@@ -138,10 +148,11 @@ def _sums(
                 continue
             results, said = json.loads(part["results"]), json.loads(part["amounts"] or "{}")
             heard.add(results, said, part["spent"])
-            learner.count(decision.amounts(heard.spent) | said, results)
             lasted = None if part["spent"] is None else decision.lasted(part["spent"])
+            learner.count(decision.amounts(heard.spent) | said, results)
             if lasted is not None:
                 learner.count_budget(*lasted)
+            recorded.add(part["recorded_at"], decision.amounts(heard.spent) | said, results, lasted)
             late = decision.expires_at is not None and part["recorded_at"] > decision.expires_at
             sums["late"] += late and not part["by_expiry"]
         tally = decision.tally(heard, *terms)
