@@ -122,3 +122,34 @@ def subtract(bins: Floats, whole: Floats, faded: Cells) -> None:
     row, kind, place = faded[:, 0], faded[:, 1], faded[:, 2]
     bins[row, kind, COUNT, place] -= faded[:, 3] / PARTS
     bins[row, kind, SUM, place] -= faded[:, 4] / PARTS
+
+
+class FadingSum:
+    """The windows of one learner in memory, the last of them under way."""
+
+    def __init__(self, fading: Fading) -> None:
+        self._fading = fading
+        self._windows: list[tuple[int, Cells, bool]] = []
+        self._open: list[Cells] = []
+        self._until: int | None = None
+
+    def add(self, bins: Floats) -> None:
+        """Add histograms of whole numbers to the window that is under way: (rows, kind, [count, sum], bin)."""
+        self._open.append(cells_of(np.rint(bins)))
+
+    def turn(self, now: int, bins: Floats) -> bool:
+        """Put into `bins` what counts now of all windows, if that is otherwise since another begins."""
+        if self._until is not None and now < self._until:
+            return False
+        begins, until = self._fading.window(now)
+        ended, self._until = self._until, until
+        if ended is None:
+            return False
+        self._windows.append((ended, added(self._open), False))
+        self._open = []
+        self._windows = [one for one in self._windows if self._fading.weight(self._fading.age(one[0], begins))]
+        whole = np.zeros_like(bins)
+        row, kind, place, number, total = added([cells for _, cells, _ in self._windows]).T
+        whole[row, kind, COUNT, place], whole[row, kind, SUM, place] = number, total
+        subtract(bins, whole, self._fading.faded(self._windows, begins))
+        return True

@@ -27,7 +27,9 @@ from headgate.service.beliefs import Belief
 from headgate.service.engine import windows
 
 THRESHOLD = 20.0
-"""Of the largest ratio: an arm that has not changed has it at one look with a chance of less than 1 in 1,000."""
+"""Of the largest ratio. Of 24,000 simulated arms that had not changed 17 had it at one look: none to 2 of 1,000 by
+setting (4,000 each; 12 and 96 windows of .5, 3 and 30 trials in the mean). Of 750 looked at 24 times on the way to 96
+windows, 2 had it at any of them."""
 _FEW = 2
 """Windows, of which nothing can be said yet."""
 

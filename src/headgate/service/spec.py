@@ -123,7 +123,8 @@ class AllocatorSpec(Body):
     )
     units: Annotated[str, StringConstraints(max_length=40), AfterValidator(printable)] | None = None
     keep_days: Days | None = Field(
-        None, description="Days after which decisions that are over become their sum; null: never."
+        None,
+        description="Days after which decisions that are over become their sum; null: as the server has it.",
     )
     half_life: Fades | None = Field(
         None, description="Seconds after which what was seen counts half: for arms that change; null: it never fades."

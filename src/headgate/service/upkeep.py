@@ -127,8 +127,9 @@ async def turn_windows(service: Service) -> None:
 
 async def let_go(service: Service) -> None:
     """Let decisions become their sum whose time is over, a page at a time, so that nobody waits long."""
-    for name in await service.glance(removals.kept_for_a_time):
-        while await service.change(removals.fold, name) == removals.PAGE:
+    usual = service.settings.keep_days
+    for name in await service.glance(removals.kept_for_a_time, usual):
+        while await service.change(removals.fold, name, usual) == removals.PAGE:
             pass
 
 

@@ -84,11 +84,11 @@ def log_of(
         parts = parts.where(heard.c.retracts.is_(None), ~taken.exists())
     asked = select(made).where(made.c.allocator_id == allocator_id, made.c.round >= decisions).order_by(made.c.round)
     rounds = iter(connection.execute(asked.execution_options(yield_per=_ROWS)).mappings())
-    names = made.c.keys()
+    names, upcoming = made.c.keys(), next(rounds, None)
     for row in connection.execute(parts.execution_options(yield_per=_ROWS)).mappings():
-        while decisions < row["after"]:
-            yield LoggedDecision.of_row(next(rounds)), None
-            decisions += 1
+        while upcoming is not None and upcoming["round"] < row["after"]:  # some numbers are missing: rows have gone
+            yield LoggedDecision.of_row(upcoming), None
+            upcoming = next(rounds, None)
         decision = LoggedDecision.of_row({name: row[name] for name in names})
         said = json.loads(row["amounts"] or "{}")
         lasted = None if row["spent"] is None else decision.lasted(row["spent"])
@@ -96,5 +96,6 @@ def log_of(
         back = row["retracts"] is not None
         part = Part(json.loads(row["results"]), amounts, lasted, decision.request, row["place"], back, row["at"])
         yield decision, part
-    for row in rounds:
-        yield LoggedDecision.of_row(row), None
+    while upcoming is not None:
+        yield LoggedDecision.of_row(upcoming), None
+        upcoming = next(rounds, None)
