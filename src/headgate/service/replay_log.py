@@ -25,7 +25,8 @@ from headgate.service.engine import known
 from headgate.service.engine.order import Part, in_order, log_of
 from headgate.service.engine.records import Heard, LoggedDecision, hear
 from headgate.service.replay import Replayed, Trials, estimate
-from headgate.service.spec import AllocatorSpec, ArmSpec, build_policy, check_fading
+from headgate.service.spec import AllocatorSpec, ArmSpec, build_policy
+from headgate.service.spec_checks import check_fading
 from headgate.service.store import schema
 from headgate.service.store.rows import arms_of, row_of
 

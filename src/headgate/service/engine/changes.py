@@ -23,11 +23,11 @@ from headgate.service.spec import (
     AllocatorSpec,
     ArmSpec,
     build_policy,
-    check,
     meaning,
     resolved_arms,
     seed_of,
 )
+from headgate.service.spec_checks import check
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
 from headgate.service.store.keys import ANYBODY, Asker

@@ -31,10 +31,9 @@ from headgate.service.spec import (
     Versions,
     build_law,
     build_policy,
-    check_baseline,
-    check_fading,
     meaning,
 )
+from headgate.service.spec_checks import check_baseline, check_fading
 from headgate.service.store import schema
 from headgate.service.store.audit import note
 from headgate.service.store.rows import arms_of, row_of
