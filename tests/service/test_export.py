@@ -14,10 +14,13 @@ from typer.testing import CliRunner
 import headgate as hg
 from headgate.cli.app import app
 from headgate.errors import InputError
+from headgate.service.bodies import DecisionRequest
 from headgate.service.engine.queue import Ledger
+from headgate.service.engine.records import Decide
 from headgate.service.export import export
 from headgate.service.faults import NotFoundError
 from headgate.service.store import Database
+from headgate.service.store.keys import Asker
 from tests.service import asking
 from tests.service.harness import QUIZ, results
 
@@ -54,7 +57,8 @@ def test_the_file_is_the_log(database: Database, tmp_path: Path) -> None:
     asking.create(ledger, policy={"name": "uniform"})
     asking.create(ledger, "empty")
     asking.play(ledger, 6)
-    asking.decide(ledger, "silent", context={"class": "5b"})
+    request = DecisionRequest(budget=20.0, decision_id="silent", context={"class": "5b"}, subject="student-17")
+    ledger.answer([Decide("quiz", request, asker=Asker("till-7"))])
     made = asking.decide(ledger, "less")["allocation"]
     said = {arm: {"success": False, "amount": 1.5} for arm in made}
     ledger.answer([asking.tell("less", said)])
@@ -73,6 +77,10 @@ def test_the_file_is_the_log(database: Database, tmp_path: Path) -> None:
     (silent, *_) = (row for row in rows if row["decision_id"] == "silent")
     assert (silent["success"], silent["given"], json.loads(silent["context"])) == (None, made["q1"], {"class": "5b"})
     assert silent["created_at"].tzinfo is not None
+    assert {(row["key"], row["subject"]) for row in rows if row["decision_id"] == "silent"} == {
+        ("till-7", "student-17")
+    }
+    assert {(row["key"], row["subject"]) for row in rows if row["decision_id"] != "silent"} == {(None, None)}
     assert {row["amount"] for row in rows if row["decision_id"] == "less"} == {1.5}
     assert export(database, "empty", tmp_path / "empty.parquet") == 0
     assert pq.read_table(tmp_path / "empty.parquet").num_rows == 0

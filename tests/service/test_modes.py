@@ -23,7 +23,8 @@ from headgate.service.engine.queue import Ledger
 from headgate.service.engine.records import Change
 from headgate.service.export import pages
 from headgate.service.faults import ConflictError, RefusedError
-from headgate.service.spec import AllocatorChange, AllocatorSpec, build_policy, check, resolved_arms, seed_of
+from headgate.service.spec import AllocatorChange, AllocatorSpec, build_policy, resolved_arms, seed_of
+from headgate.service.spec_checks import check
 from headgate.service.store import Database, open_database, schema
 from headgate.service.verify import verify
 from headgate.service.verify_modes import ModeCheck

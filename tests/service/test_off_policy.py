@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import headgate as hg
 from headgate.errors import InputError
 from headgate.laws import Floats
 from headgate.service.backup import backup, opened_backup
+from headgate.service.engine import windows
 from headgate.service.engine.queue import Ledger
 from headgate.service.replay import Replayed, Trials, estimate
 from headgate.service.replay_log import replay
@@ -135,10 +138,17 @@ def test_its_own_policy_earned_what_it_earned(database: Database) -> None:
     assert found.earned == pytest.approx(won / 50)
 
 
-def test_a_shadow_is_replayed_as_what_it_would_have_given(database: Database) -> None:
+@pytest.mark.parametrize(
+    "fades", [{}, {"half_life": 8 * 3600.0}, {"window": 2 * 3600.0}], ids=["all", "half", "window"]
+)
+def test_a_shadow_is_replayed_as_what_it_would_have_given(
+    database: Database, fades: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Thompson follows the log of an even split, and gives what the shadow kept: the same numbers, bit for bit."""
+    times = itertools.count(1_900_000_000_000_000_000, 10_800_000_000_000)  # three hours later at every look
+    monkeypatch.setattr(time, "time_ns", lambda: next(times))
     ledger = Ledger(database)
-    asking.create(ledger, baseline="even", shadow=True)
+    asking.create(ledger, baseline="even", shadow=True, feedback_deadline=None, **fades)
     _play(ledger, 60)
     found = _replay(database)
     table = schema.decisions.c
@@ -153,6 +163,9 @@ def test_a_shadow_is_replayed_as_what_it_would_have_given(database: Database) ->
             columns.append((number, place, given[arm], said[arm] is not None, said[arm] or np.nan, kept[number, place]))
     made: list[Any] = [np.array(column) for column in zip(*columns, strict=True)]
     assert estimate(Trials(*made, np.ones(len(columns))), 60) == found  # type: ignore[call-arg]
+    if fades:
+        assert database.look(lambda c: len(windows.read(c, 1))) > 1
+        assert _replay(database, fades={"half_life": None, "window": None}) != found
 
 
 def test_another_policy_another_law_and_a_backup(sqlite_url: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from headgate.service.engine.learner import read_evidence
 from headgate.service.engine.queue import Ledger
 from headgate.service.engine.records import Change, Decide, Report, StepTaken
 from headgate.service.faults import ConflictError, NotFoundError
+from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database, schema
 from headgate.service.store.keys import ANYBODY
 from headgate.service.store.rows import row_of
@@ -152,8 +154,10 @@ def test_it_goes_page_by_page(database: Database, monkeypatch: pytest.MonkeyPatc
     before = _state(database)
 
     class Service:
-        async def glance(self, read: Any) -> Any:
-            return database.look(read)
+        settings = Settings()
+
+        async def glance(self, read: Any, *args: Any) -> Any:
+            return database.look(lambda c: read(c, *args))
 
         async def change(self, make: Any, *args: Any) -> Any:
             return ledger.answer([Change(lambda c: make(c, *args))])[0]
@@ -161,6 +165,24 @@ def test_it_goes_page_by_page(database: Database, monkeypatch: pytest.MonkeyPatc
     asyncio.run(upkeep.let_go(Service()))  # type: ignore[arg-type]  # as much of a service as it needs
     assert (*before[:2], 0) == _state(database)
     assert database.look(lambda c: row_of(c, "quiz")["removals"]) == 3
+    assert verify(database) == []
+
+
+def test_the_server_has_a_time_for_allocators_that_do_not_say(database: Database) -> None:
+    """Their own counts before it; a fold of the whole log has none."""
+    ledger = Ledger(database)
+    asking.create(ledger)
+    asking.create(ledger, "longer", keep_days=9.0)
+    asking.create(ledger, "ordered", policy={"name": "thompson", "discount": 0.9})
+    for name in ("quiz", "longer", "ordered"):
+        asking.play(ledger, 3, name=name)
+    _older(database, 5.0)
+    assert database.look(removals.kept_for_a_time) == ["longer"]
+    assert database.look(lambda c: removals.kept_for_a_time(c, 4.0)) == ["longer", "quiz"]
+    for name, gone in (("quiz", 3), ("longer", 0)):
+        (answer,) = ledger.answer([Change(partial(removals.fold, name=name, usual=4.0))])
+        assert answer == gone
+    assert _fold(ledger) == 0
     assert verify(database) == []
 
 

@@ -25,6 +25,13 @@ def replay(
     law: Annotated[
         str | None, typer.Option(metavar="NAME|JSON", help='Of all arms, such as {"name": "weibull", "shape": 1.6}.')
     ] = None,
+    half_life: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="What was seen counts half after so long; 0: it never fades."),
+    ] = None,
+    window: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="What was seen counts for so long; 0: it never fades.")
+    ] = None,
     database: DatabaseOption = DATABASE,
     backup: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Instead of a database: what `headgate backup` made.")
@@ -52,12 +59,23 @@ def replay(
     chosen = _plain("policy", policy)
     wanted = {"name": chosen} if isinstance(chosen, str) else chosen
     terms: dict[str, Any] = {"policy": wanted, "law": _plain("law", law), "level": level, "resamples": resamples}
+    if half_life is not None or window is not None:
+        terms["fades"] = _fades(half_life or None, window or None)
     with opened_backup(backup) if backup is not None else opened(database, migrate=False) as found:
         result = found.look(lambda connection: follow(connection, allocator, **terms), slow=True)
     if as_json:
         typer.echo(json.dumps(asdict(result)))
     else:
         _show(result)
+
+
+def _fades(half_life: float | None, window: float | None) -> dict[str, float | None]:
+    for field, seconds in (("half-life", half_life), ("window", window)):
+        if seconds is not None and not 1.0 <= seconds <= 1e10:
+            raise InputError(f"--{field} must be seconds, from 1 to 1e10, or 0 for none, got {seconds:g}")
+    if half_life is not None and window is not None:
+        raise InputError("--half-life or --window must be given, not both")
+    return {"half_life": half_life, "window": window}
 
 
 def _plain(field: str, text: str | None) -> Any:

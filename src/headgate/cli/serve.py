@@ -73,6 +73,15 @@ def serve(
     otel: Annotated[
         bool, typer.Option("--otel", help="Send traces and metrics by OpenTelemetry, where OTEL_... variables say.")
     ] = False,
+    keep_days: Annotated[
+        float | None,
+        typer.Option(
+            envvar="HEADGATE_KEEP_DAYS",
+            show_envvar=True,
+            metavar="DAYS",
+            help="Let decisions become their sum after so long, of allocators that do not say keep_days.",
+        ),
+    ] = None,
     log_format: Annotated[str, typer.Option(help="text, or json: one object a line, for machines.")] = "text",
 ) -> None:
     """Decide over HTTP, learn from feedback that comes late, twice or never, and lose nothing.
@@ -101,6 +110,8 @@ def serve(
         raise InputError(f"--log-level must be one of {', '.join(uvicorn.config.LOG_LEVELS)}, got {log_level!r}")
     if log_format not in logs.FORMATS:
         raise InputError(f"--log-format must be one of {', '.join(logs.FORMATS)}, got {log_format!r}")
+    if keep_days is not None and not 0.0 < keep_days <= 100_000.0:
+        raise InputError(f"--keep-days must be more than 0 and at most 100,000 days, got {keep_days:g}")
     if otel:
         extra("opentelemetry.sdk")
     console, local = Console(stderr=True, highlight=False), is_loopback(host)
@@ -118,7 +129,9 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     console.print(f"Headgate [bold]http://{shown}:{port}[/bold]  Ctrl-C stops it")
     console.print(f"state in {without_password(database)}", style="dim")
-    Settings(database=database, keys=required, local=local, demo=demo, otel=otel).to_environment()
+    Settings(
+        database=database, keys=required, local=local, keep_days=keep_days, demo=demo, otel=otel
+    ).to_environment()  # fmt: skip
     if workers > 1:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="headgate-metrics-")
     connections.allow_many()

@@ -146,6 +146,9 @@ class ArmEstimate:
     shape_interval: tuple[float, float] | None
     trials: int
     successes: int
+    weighted_trials: float | None = None
+    """Where evidence fades, the sum of their weights: what the estimates rest on."""
+    weighted_successes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Evidence: what has been seen of each arm, in a form that only ever adds up.
 
 `histograms` is the evidence itself; `plain` its one form as plain data, for files, the API and backups; `budgets` keeps
-budgets in it, of which nobody knows the next.
+budgets in it, of which nobody knows the next; `fading` weighs what was recorded in windows of time.
 """
 
 from headgate.evidence.budgets import budget_law, record_budget

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 from sqlalchemy import Connection, RowMapping, select
 
@@ -35,6 +36,12 @@ class Belief:
     law: Law
     """With learned shapes at their estimates."""
     evidence: Evidence
+    """As far as it counts, where it fades."""
+    positions: NDArray[np.intp]
+    """Of the arms in use, among all."""
+    trials: Floats
+    """All there were, whatever counts of them: (K,)."""
+    successes: Floats
     estimate: Estimate
     budget: float
     """The mean of complete decisions, or max_budget before there is one."""
@@ -60,7 +67,8 @@ def believe(connection: Connection, row: RowMapping) -> Belief:
         came, often = zip(*(_budgets(connection, row) or [(budget, 1)]), strict=True)
         value = float(np.average([_successes(learner, estimate, amount) for amount in came], weights=often))
         belief = Belief(
-            learner.spec, learner.active_names, _at(estimate, law), evidence, estimate, budget,
+            learner.spec, learner.active_names, _at(estimate, law), evidence, learner.active,
+            learner.evidence.trials[learner.active], learner.evidence.successes[learner.active], estimate, budget,
             best_by(learner, estimate, budget), value, (value, value), most_likely(law, evidence),
         )  # fmt: skip
         return replace(belief, value_interval=_value_interval(belief))

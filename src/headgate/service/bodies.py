@@ -288,6 +288,10 @@ class ArmEstimate(Body):
     shape_interval: tuple[float, float] | None = None
     trials: int
     successes: int
+    weighted_trials: float | None = Field(
+        None, description="Where evidence fades, the sum of their weights: what the estimates rest on; else null."
+    )
+    weighted_successes: float | None = None
 
 
 class Estimates(Body):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
 from headgate.service.bodies import MOST_AT_ONCE, ArmResult, ByArm, EvidenceBody
-from headgate.service.spec import Amount, ArmName, Body, DecisionId
+from headgate.service.spec import Amount, ArmName, Body, DecisionId, Positive
 
 EdgeId = Annotated[
     str,
@@ -16,6 +16,15 @@ EdgeId = Annotated[
     Field(description="Letters, digits, '.', '_' and '-', at most 80. One for each run of an edge."),
 ]
 PushNumber = Annotated[int, Field(ge=0, le=2**53, description="Of the edge's pushes; the same again changes nothing.")]
+
+
+class Weighed(Body):
+    """Evidence as `headgate.evidence.plain` documents it; where it fades, with fractions."""
+
+    version: Literal[3] = 3
+    max_budget: Positive
+    bins: list[int]
+    arms: dict[ArmName, dict[str, list[tuple[int, float, float]]]]
 
 
 class LearnerBody(Body):
@@ -28,7 +37,9 @@ class LearnerBody(Body):
     active: list[int] = Field(description="The places of those in use, in the order of the policy's arms.")
     policy: dict[str, Any] = Field(description="{name, options}, as a policy's own JSON has them.")
     archived: bool = Field(False, description="Whether it makes no more decisions, here or elsewhere.")
-    evidence: EvidenceBody | None = Field(description="The sum of all that has been seen; null: as you know it.")
+    evidence: Weighed | None = Field(
+        description="The sum of all that has been seen, as far as it counts if it fades; null: as you know it."
+    )
 
 
 class EdgeDecision(Body):

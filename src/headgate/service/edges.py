@@ -42,8 +42,8 @@ def edges(connection: Connection, name: str) -> Edges:
 
 def pushed(
     connection: Connection, allocator_id: int, names: Sequence[str], gone: Container[tuple[str, int]] = ()
-) -> Iterator[Evidence | str]:
-    """Go through what edges pushed: the evidence of each push, and a line for everything that is not as it came.
+) -> Iterator[tuple[int, Evidence] | str]:
+    """Go through what edges pushed: when, and its evidence, and a line for everything that is not as it came.
 
     Pushes that are `gone`, taken back, have no evidence any more. Of those that are emptied, after their time, the
     evidence is left.
@@ -68,4 +68,4 @@ def pushed(
         if len(body.decisions) != row.decided and row.emptied_at is None:
             yield f"{where} says {row.decided} decisions, it has {len(body.decisions)}"
         if (row.edge, row.number) not in gone:
-            yield new
+            yield row.pushed_at, new

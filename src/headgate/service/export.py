@@ -39,6 +39,8 @@ COLUMNS = {
     "mode": "string",  # whose decision it is: policy, holdout, shadow or guard
     "probability": "float64",  # of that
     "policy_amount": "float64",  # of a shadow: what the policy would have given
+    "key": "string",  # the id of the key that asked, or of the edge's that pushed; null: keys were not used
+    "subject": "string",  # whom it is about; null: not said
 }
 """The columns and their Arrow types."""
 
@@ -54,15 +56,19 @@ def pages(connection: Connection, name: str) -> Iterator[list[Row]]:
             break
         heard = {(row["id"], one["round"]): Heard() for one in found}
         hear(connection, heard)
-        yield [line for one in found for line in _rows(LoggedDecision.of_row(one), heard[row["id"], one["round"]])]
+        yield [
+            line | {"key": one["key_id"], "subject": one["subject"]}
+            for one in found
+            for line in _rows(LoggedDecision.of_row(one), heard[row["id"], one["round"]])
+        ]
         after = found[-1]["round"]
     pushes = schema.pushes.c
     numbers = select(pushes.edge, pushes.number).where(pushes.allocator_id == row["id"])
     for edge, number in connection.execute(numbers.order_by(pushes.edge, pushes.number)).all():
         mine = pushes.allocator_id == row["id"], pushes.edge == edge, pushes.number == number
-        decisions = json.loads(connection.execute(select(pushes.decisions).where(*mine)).scalar_one())
-        if decisions:
-            yield [line for decision in decisions for line in _pushed(decision, edge)]
+        text, key = connection.execute(select(pushes.decisions, pushes.key_id).where(*mine)).one()
+        if decisions := json.loads(text):
+            yield [line | {"key": key, "subject": None} for decision in decisions for line in _pushed(decision, edge)]
 
 
 def _rows(decision: LoggedDecision, heard: Heard) -> Iterator[Row]:

@@ -17,14 +17,16 @@ from sqlalchemy import Connection, select
 
 from headgate.errors import InputError, UnsupportedError
 from headgate.evidence import Evidence
+from headgate.evidence.fading import FadingSum
 from headgate.feedback import Feedback
-from headgate.policies import Policy, State
+from headgate.policies import Policy, State, Thompson
 from headgate.service.bodies import EvidenceBody
 from headgate.service.engine import known
 from headgate.service.engine.order import Part, in_order, log_of
 from headgate.service.engine.records import Heard, LoggedDecision, hear
 from headgate.service.replay import Replayed, Trials, estimate
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_policy
+from headgate.service.spec_checks import check_fading
 from headgate.service.store import schema
 from headgate.service.store.rows import arms_of, row_of
 
@@ -39,6 +41,8 @@ class _Follower:
     names: list[str]
     policy: Policy
     state: State
+    windows: FadingSum | None = None
+    """What it has learned by windows of time, where evidence fades."""
     rows: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     """The columns of `Trials`."""
     count: int = 0
@@ -48,6 +52,7 @@ class _Follower:
         """Return what the policy gives to each arm of a decision; None for one that is no split at once."""
         if not decision.allocation:  # a schedule, or a live round
             return None
+        self._fade(decision.created_at)
         said = json.loads(decision.request)
         able = decision.allocation.keys() & set(said.get("eligible") or self.names)
         terms: dict[str, Any] = known.terms(self.policy, self.names, said.get("features"), said.get("arm_features"))
@@ -69,7 +74,17 @@ class _Follower:
         seen = np.array([np.nan if result is None or result is True else result for result in heard])
         x = np.array([part.amounts.get(name, 0.0) if name in part.results else 0.0 for name in self.names])
         terms = known.terms_of_request(self.policy, self.names, part.request)
+        self._fade(part.at)
+        before = self.state.evidence.bins.copy() if self.windows is not None else 0.0
         self.state = self.policy.absorb(self.state, x, Feedback(won, seen, told), **terms)
+        if self.windows is not None:
+            self.windows.add(self.state.evidence.bins - before)
+
+    def _fade(self, now: int) -> None:
+        """Let what counts of the evidence be that of a time."""
+        turned = self.windows is not None and self.windows.turn(now, self.state.evidence.bins)
+        if turned and isinstance(self.policy, Thompson):
+            self.policy.renew(self.state)  # type: ignore[arg-type]  # its own state, as workers do
 
     def compare(self, decision: LoggedDecision, heard: Heard, wanted: Mapping[str, float] | None) -> None:
         """Write down a decision with what came of it and what the policy would have given."""
@@ -104,12 +119,16 @@ def replay(
     *,
     policy: Mapping[str, Any] | None = None,
     law: Any = None,
+    fades: Mapping[str, float | None] | None = None,
     level: float = 0.95,
     resamples: int = 200,
     seed: int = 0,
 ) -> Replayed:
-    """Return what another policy or law would have earned per decision; what is not given is as it is."""
-    follower = _follower(connection, name, policy, law)
+    """Return what another policy or law would have earned per decision; what is not given is as it is.
+
+    `fades` is a spec's half_life and window, in seconds.
+    """
+    follower = _follower(connection, name, policy, law, fades)
     key = row_of(connection, name)["id"]
     waiting: dict[int, tuple[LoggedDecision, dict[str, float] | None]] = {}
     for decision, part in log_of(connection, key):
@@ -145,16 +164,28 @@ def _compare(connection: Connection, key: int, follower: _Follower, waiting: dic
         waiting.clear()
 
 
-def _follower(connection: Connection, name: str, policy: Mapping[str, Any] | None, law: Any) -> _Follower:
+def _follower(
+    connection: Connection,
+    name: str,
+    policy: Mapping[str, Any] | None,
+    law: Any,
+    fades: Mapping[str, float | None] | None,
+) -> _Follower:
     row = row_of(connection, name)
     spec = AllocatorSpec.model_validate_json(row["spec"])
     arms = [ArmSpec.model_validate_json(arm.spec) for arm in arms_of(connection, row["id"])]
     changed = {"policy": policy, "law": law}
-    spec = spec.model_copy(update={"guard": None} | {field: v for field, v in changed.items() if v is not None})
+    spec = spec.model_copy(
+        update={"guard": None} | {field: v for field, v in changed.items() if v is not None} | dict(fades or {})
+    )
     if law is not None:
         arms = [arm.model_copy(update={"law": None}) for arm in arms]
     made = build_policy(spec, arms, row["seed"])
-    state = made.start()
+    if fades is None and in_order(made):  # a policy that does not fade so, for an allocator whose evidence does
+        spec = spec.model_copy(update={"half_life": None, "window": None})
+    check_fading(spec, made)
+    state, fading = made.start(), spec.fading
+    windows = None if fading is None else FadingSum(fading)
     if not in_order(made):
         table = schema.imports.c
         for after, text in connection.execute(
@@ -163,5 +194,8 @@ def _follower(connection: Connection, name: str, policy: Mapping[str, Any] | Non
             if not after:  # a warm start, known before the first decision
                 body = EvidenceBody.model_validate_json(text)
                 names = [arm.name for arm in arms]
-                state.evidence.bins[...] += Evidence.from_dict(body.model_dump(), names).bins
-    return _Follower(spec, [arm.name for arm in arms], made, state)
+                warm = Evidence.from_dict(body.model_dump(), names).bins
+                state.evidence.bins[...] += warm
+                if windows is not None:
+                    windows.add(warm)
+    return _Follower(spec, [arm.name for arm in arms], made, state, windows)

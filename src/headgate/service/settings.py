@@ -21,6 +21,8 @@ class Settings:
     """Whether only this machine can reach it."""
     most_bytes: int = 1_000_000
     """Of a request's body."""
+    keep_days: float | None = None
+    """Days after which decisions become their sum, of allocators that do not say; None: never."""
     demo: bool = False
     """Whether a simulated classroom plays along."""
     otel: bool = False

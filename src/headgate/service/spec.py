@@ -5,19 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
-from headgate.errors import BudgetError, InputError, ParameterError, UnsupportedError
+from headgate.errors import ParameterError
+from headgate.evidence.fading import Fading
 from headgate.laws import Law, PerArm, from_dict
 from headgate.policies import POLICIES, Guarded, Policy
 from headgate.service.engine.baseline import Baseline
-from headgate.service.engine.known import ask_of_anybody, check_declared
-from headgate.service.faults import RefusedError
 
 MOST_ARMS = 10_000
 MOST_JSON = 16_384
@@ -57,6 +64,16 @@ Worth = Annotated[float, Field(ge=0.0, le=1e15, allow_inf_nan=False, strict=True
 Positive = Annotated[float, Field(gt=0.0, le=1e15, allow_inf_nan=False, strict=True)]
 
 Days = Annotated[float, Field(gt=0.0, le=100_000.0, strict=True)]
+Fades = Annotated[float, Field(ge=1.0, le=1e10, allow_inf_nan=False, strict=True)]
+
+
+def _false(value: Any) -> Any:
+    if value is not False:
+        raise ValueError("must be seconds, at least 1, or false")
+    return value
+
+
+No = Annotated[Literal[False], BeforeValidator(_false)]  # 0 is not false
 
 
 class Body(BaseModel):
@@ -103,7 +120,14 @@ class AllocatorSpec(Body):
     )
     units: Annotated[str, StringConstraints(max_length=40), AfterValidator(printable)] | None = None
     keep_days: Days | None = Field(
-        None, description="Days after which decisions that are over become their sum; null: never."
+        None,
+        description="Days after which decisions that are over become their sum; null: as the server has it.",
+    )
+    half_life: Fades | None = Field(
+        None, description="Seconds after which what was seen counts half: for arms that change; null: it never fades."
+    )
+    window: Fades | None = Field(
+        None, description="Seconds for which what was seen counts, and then no more; at most one of the two."
     )
     baseline: Literal["even"] | Amounts | None = Field(
         None,
@@ -128,6 +152,12 @@ class AllocatorSpec(Body):
         """Return the arms, all in the long form."""
         return [ArmSpec(name=arm) if isinstance(arm, str) else arm for arm in self.arms]
 
+    @property
+    def fading(self) -> Fading | None:
+        """How its evidence fades, in microseconds; None: it does not."""
+        seconds = self.window if self.half_life is None else self.half_life
+        return None if seconds is None else Fading(round(seconds * 1e6), sliding=self.half_life is None)
+
     def canonical(self) -> str:
         """Return the text by which two bodies are the same."""
         return self.model_copy(update={"arms": self.arm_specs()}).model_dump_json()
@@ -139,6 +169,12 @@ class AllocatorChange(Body):
     law: Json | str | None = Field(None, description="Of arms without a law of their own; null: as it is.")
     policy: Json | None = Field(None, description="A policy's name and options; null: as it is.")
     keep_days: Days | None = Field(None, description="Days after which decisions become their sum; null: as it is.")
+    half_life: Fades | No | None = Field(
+        None, description="Seconds after which what was seen counts half, instead of a window; false: it fades no more."
+    )
+    window: Fades | No | None = Field(
+        None, description="Seconds for which what was seen counts, instead of a half-life; false: it fades no more."
+    )
     arms: Annotated[list[ArmSpec], Field(max_length=MOST_ARMS)] = Field(
         default=[], description="Arms in use, each as it shall be; the others stay as they are."
     )
@@ -151,13 +187,19 @@ class AllocatorChange(Body):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.arms and not self.said():
-            raise ValueError("law, policy, arms, keep_days, baseline, holdout, shadow or guard must be given")
+            raise ValueError(
+                "law, policy, arms, keep_days, half_life, window, baseline, holdout, shadow or guard must be given"
+            )
+        if self.half_life and self.window:
+            raise ValueError("half_life or window must be given, not both")
         return self
 
     def said(self) -> dict[str, Any]:
         """Return the fields of a spec that shall be otherwise, arms aside."""
         given = {name: value for name, value in self.model_dump(exclude={"arms"}).items() if value is not None}
-        return given | ({"guard": None} if self.guard is False else {})
+        if self.half_life or self.window:  # the one ends the other
+            given |= {"half_life": self.half_life or None, "window": self.window or None}
+        return given | {name: None for name in ("half_life", "window", "guard") if given.get(name) is False}
 
 
 class Version(Body):
@@ -172,6 +214,8 @@ class Version(Body):
     arms: list[ArmSpec] = Field(default=[], description="Those that were changed, or came.")
     retired: str | None = Field(None, description="The arm that went.")
     keep_days: float | None = None
+    half_life: float | None = None
+    window: float | None = None
     baseline: Literal["even"] | Amounts | None = None
     holdout: Holdout | None = None
     shadow: bool | None = None
@@ -182,58 +226,6 @@ class Versions(Body):
     """Versions, the first one first; those from before they were written down are left out."""
 
     versions: list[Version]
-
-
-def check(spec: AllocatorSpec) -> None:
-    """Raise what is wrong with an allocator that its fields alone do not show."""
-    names = [arm.name for arm in spec.arm_specs()]
-    if len(set(names)) < len(names):
-        twice, _ = Counter(names).most_common(1)[0]
-        raise RefusedError(f"arms must have different names, got {twice!r} twice", "arms")
-    try:
-        arms = resolved_arms(spec)
-        build_law(spec, arms)
-    except (InputError, UnsupportedError) as wrong:
-        raise RefusedError(str(wrong), "law") from wrong
-    try:
-        policy = build_policy(spec.model_copy(update={"guard": None}), arms, 0)
-        policy.decide(policy.start(), ask_of_anybody(policy, spec.max_budget))  # one that cannot decide is none
-        check_declared(policy)
-        if spec.keep_days is not None and (not policy.additive or policy.discount < 1.0):
-            raise RefusedError(
-                f"policy {policy.name!r} is a fold of its whole log: keep_days must be null", "keep_days"
-            )
-    except BudgetError as wrong:
-        raise RefusedError(str(wrong), "arms") from wrong
-    except (InputError, UnsupportedError) as wrong:
-        raise RefusedError(str(wrong), "policy") from wrong
-    check_baseline(spec, arms)
-
-
-def check_baseline(spec: AllocatorSpec, arms: Sequence[ArmSpec]) -> None:
-    """Raise what is wrong with the baseline of these arms in use, and with what is done with it."""
-    if isinstance(spec.baseline, dict):
-        strange = next((name for name in spec.baseline if name not in {arm.name for arm in arms}), None)
-        if strange is not None:
-            raise RefusedError(f"there is no arm {strange!r} in use", "baseline")
-        total = sum(spec.baseline.values())
-        if not 0.0 < total <= spec.max_budget * (1.0 + 1e-9):
-            raise RefusedError(
-                f"the amounts must be more than 0 and at most max_budget {spec.max_budget:g} in all, got {total:g}",
-                "baseline",
-            )
-    for field in ("holdout", "shadow", "guard"):
-        if spec.baseline is None and getattr(spec, field):
-            raise RefusedError(f"{field} needs a baseline: give one", field)
-    if spec.shadow and (spec.holdout or spec.guard):
-        other = "holdout must be 0" if spec.holdout else "guard must be null"
-        raise RefusedError(f"every answer of a shadow is the baseline's: {other}", "shadow")
-    if spec.guard is not None:
-        try:
-            policy = build_policy(spec, arms, 0)
-            policy.decide(policy.start(), policy.ask(spec.max_budget))
-        except (InputError, UnsupportedError) as wrong:
-            raise RefusedError(str(wrong), "guard") from wrong
 
 
 def meaning(spec: AllocatorSpec) -> Json:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, exists, insert, select, update
 
 from headgate.service import clock
-from headgate.service.engine import removals
+from headgate.service.engine import removals, windows
 from headgate.service.engine.records import Report
 from headgate.service.faults import NotFoundError, UnavailableError
 from headgate.service.service import Service
@@ -113,10 +113,23 @@ def silent(connection: Connection, after: tuple[int, int]) -> list[tuple[int, in
     return [(a, r, key, name) for a, r, key, name in rows]
 
 
+def over(connection: Connection) -> list[str]:
+    """Return the allocators whose window of time is over."""
+    table = schema.allocators.c
+    return list(connection.execute(select(table.name).where(table.window_until <= clock.now())).scalars())
+
+
+async def turn_windows(service: Service) -> None:
+    """Let windows of time end that are over, of allocators that nobody asks too: what is shown of them fades."""
+    for name in await service.glance(over):
+        await service.change(windows.turn_of, name)
+
+
 async def let_go(service: Service) -> None:
     """Let decisions become their sum whose time is over, a page at a time, so that nobody waits long."""
-    for name in await service.glance(removals.kept_for_a_time):
-        while await service.change(removals.fold, name) == removals.PAGE:
+    usual = service.settings.keep_days
+    for name in await service.glance(removals.kept_for_a_time, usual):
+        while await service.change(removals.fold, name, usual) == removals.PAGE:
             pass
 
 

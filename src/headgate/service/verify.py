@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,15 @@ from headgate.service import edges
 from headgate.service.bodies import EvidenceBody
 from headgate.service.engine import retractions
 from headgate.service.engine.changes import evidence_of_body
-from headgate.service.engine.learner import Learner, read_evidence
-from headgate.service.engine.live import Playing
-from headgate.service.engine.order import END, in_order, log_of
-from headgate.service.engine.records import Heard, LoggedDecision, Results, hear, in_full
+from headgate.service.engine.learner import read_evidence
+from headgate.service.engine.order import in_order
+from headgate.service.engine.records import LoggedDecision, Results
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy, resolved_arms
 from headgate.service.store import Database, schema
 from headgate.service.store.rows import arms_of
 from headgate.service.verify_modes import ModeCheck
+from headgate.service.verify_order import in_their_order, live_rounds
+from headgate.service.verify_windows import WindowCheck
 
 Progress = Callable[[str, int], None]
 _ROWS = 1_000  # that are read, or added to the evidence, at once
@@ -46,19 +47,22 @@ class _Replay:
     places: dict[str, int]
     """The arms' positions, by name."""
     modes: ModeCheck
+    windows: WindowCheck
     counts: Counter[str] = field(default_factory=Counter)
     waiting: set[int] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
-    rows: list[tuple[int, float, bool, float]] = field(default_factory=list)
-    """Results that are not in the evidence yet: arm, amount, success, threshold."""
-    lasted: list[tuple[int, float, bool, float]] = field(default_factory=list)
+    rows: list[tuple[int, float, bool, float, int]] = field(default_factory=list)
+    """Results that are not in the evidence yet: arm, amount, success, threshold, and when they were recorded."""
+    lasted: list[tuple[int, float, bool, float, int]] = field(default_factory=list)
     """Budgets likewise: one that ended is a success with the largest, at that threshold; else a failure."""
 
     def follow(self, decision: LoggedDecision, reports: list[Row[Any]]) -> None:
         """Do again what a decision and its reports did."""
         self.wrong += self.modes.decided(decision)
         results, reports = self._results(decision, reports)
-        spent = next((report.spent for report in reports if report.spent is not None), None)
+        spent, spent_at = next(((r.spent, r.recorded_at) for r in reports if r.spent is not None), (None, 0))
+        once = reports[0].recorded_at if len(reports) == 1 else 0
+        at = {} if once else {arm: report.recorded_at for report in reports for arm in from_json(report.results)}
         unheard = decision.allocation is None and spent is None and not results
         if unheard or (decision.live and not reports):
             self.waiting.add(decision.round)
@@ -71,13 +75,13 @@ class _Replay:
             planned = sum(step[1] for step in decision.steps or ())
             ended = spent < planned * (1.0 - 1e-9)
             at_most = self.spec.max_budget if ended else min(spent, planned)
-            self.lasted.append((0, at_most, ended, spent if ended else np.nan))
+            self.lasted.append((0, at_most, ended, spent if ended else np.nan, spent_at))
         for arm, threshold in results.items():
             place = self.places[arm]
             x = float(np.floor(amounts[arm])) if self.whole[place] else amounts[arm]
             if x > 0.0:
                 known = np.nan if threshold is None or threshold is True else threshold
-                self.rows.append((place, x, threshold is not None, known))
+                self.rows.append((place, x, threshold is not None, known, once or at[arm]))
         if served <= results.keys():
             budget = spent if decision.budget is None else decision.budget
             self.modes.completed(decision, results)
@@ -123,15 +127,24 @@ class _Replay:
 
     def flush(self) -> None:
         """Add the rows that have gathered to the evidence."""
+        most = self.spec.max_budget
         for evidence, rows in ((self.evidence, self.rows), (self.budgets, self.lasted)):
             if rows:
-                arm, x, won, seen = (np.array(column) for column in zip(*rows, strict=True))
-                try:
-                    more = Evidence.of_rows(arm, x, won, seen, arms=evidence.arms, max_budget=self.spec.max_budget)
+                *columns, at = (np.array(column) for column in zip(*rows, strict=True))
+                for window, inside in self.windows.of(at):
+                    try:
+                        more = Evidence.of_rows(*(c[inside] for c in columns), arms=evidence.arms, max_budget=most)
+                    except HeadgateError as error:
+                        self.wrong.append(f"the log holds a result that cannot be: {error}")
+                        continue
                     evidence.bins[...] += more.bins
-                except HeadgateError as error:
-                    self.wrong.append(f"the log holds a result that cannot be: {error}")
+                    self.windows.add(window, more.bins, budgets=evidence is self.budgets)
                 rows.clear()
+
+    def add(self, evidence: Evidence, at: int) -> None:
+        """Add evidence that came from elsewhere."""
+        self.evidence.bins[...] += evidence.bins
+        self.windows.add(self.windows.at(at), evidence.bins)
 
 
 def verify(database: Database, progress: Progress | None = None) -> list[str]:
@@ -171,76 +184,10 @@ def _differences_of(connection: Connection, row: RowMapping, progress: Progress)
     if told != replay.counts["retracted"]:
         yield f"retractions say that {told} reports were taken back, by the log {replay.counts['retracted']}"
     yield from replay.modes.differences(connection, row["id"])
-    yield from _live(connection, row)
+    yield from replay.windows.differences(connection, row)
+    yield from live_rounds(connection, row)
     if in_order(build_policy(replay.spec, resolved_arms(replay.spec), row["seed"])):
-        yield from _in_order(connection, row, replay)
-
-
-def _live(connection: Connection, row: RowMapping) -> Iterator[str]:
-    """Play every live round again, and compare what was handed out and what was counted in the end."""
-    rounds, steps = schema.live, schema.live_steps
-    here = rounds.c.allocator_id == row["id"]
-    made = select(rounds, schema.decisions.c.id, schema.decisions.c.expires_at).join_from(rounds, schema.decisions)
-    for live in connection.execute(made.where(here).order_by(rounds.c.round)).mappings().all():
-        mine = steps.c.allocator_id == row["id"], steps.c.round == live["round"]
-        told = connection.execute(select(steps).where(*mine).order_by(steps.c.step)).mappings().all()
-        same = len(told) == live["steps"]
-        for place, step in enumerate(told):
-            again = Playing.of_row(live, told[: place + 1])
-            same = same and step["step"] == place and again.answer(live["id"]) == step["answer"]
-        playing = Playing.of_row(live, told)
-        hear(connection, {(row["id"], live["round"]): (heard := Heard())})
-        outcome, counted, amounts = playing.outcome().results, heard.results, heard.amounts
-        if live["done"] and heard.parts == 1:  # else it was taken back, and perhaps corrected
-            same = same and {arm: in_full(result, amounts[arm]) for arm, result in counted.items()} == outcome
-        if not same or (playing.round.done and not live["done"]) or (counted and not live["done"]):
-            yield f"live round {live['id']!r} is not what its steps say"
-
-
-def _in_order(connection: Connection, row: RowMapping, replay: _Replay) -> Iterator[str]:
-    """Make every decision of a policy that depends on the order again, from its beginning, and compare its state too.
-
-    That is nothing, or where a version began to guard what acts on sums, the evidence of then.
-    """
-    learner = Learner(connection, row)
-    remembered = learner.state.to_dict()  # from the state that was kept, as workers do
-    table, taken = schema.states.c, schema.retractions.c
-    kept = connection.execute(select(schema.states).where(table.allocator_id == row["id"])).mappings().first()
-    times = select(taken.place + taken.reports, taken.after).where(taken.allocator_id == row["id"], taken.reports > 0)
-    back = [(0, 0), *connection.execute(times.order_by(taken.number)).all(), (END, END)]
-    begun = replay.modes.fold
-    # With every retraction all was learned again without what it took back: decisions until the next one know that.
-    # Of a policy that began later than its log, only what came after the last retraction can be told.
-    for (until, first), (_, last) in list(pairwise(back))[-1 if any(begun) else 0 :]:
-        learner.state, made = learner.policy.start(), begun[0]
-        if any(begun):
-            before = replay.evidence.bins - learner.since(connection, begun[1]).bins
-            learner.state.evidence.bins[...] = before[learner.active]
-        for decision, part in log_of(connection, row["id"], *begun, until=until if last < END else END):
-            new = made if part is None else part.place
-            if kept is not None and last == END and new >= kept["decisions" if part is None else "reports"]:
-                yield from _kept(learner, kept)
-                kept = None
-            if part is not None:
-                learner.learn(part)
-                continue
-            made += 1
-            if learner.again(decision) != _made(decision) and first <= decision.round < last:
-                yield f"decision {decision.id!r} is not what its policy decides after the log before it"
-    if kept is not None:
-        yield from _kept(learner, kept)
-    if learner.state.to_dict() != remembered:
-        yield "the state of its policy is not that of the log"
-
-
-def _kept(learner: Learner, kept: RowMapping) -> Iterator[str]:
-    """Compare a state that was kept with that of a learner that has come as far."""
-    if json.loads(json.dumps(learner.state.to_dict())) != json.loads(kept["data"]):
-        yield "the state that was kept is not that of the log"
-
-
-def _made(decision: LoggedDecision) -> dict[str, float] | list[tuple[str, float]]:
-    return decision.wanted or decision.allocation or decision.steps or {}
+        yield from in_their_order(connection, row, replay.evidence, replay.modes.fold)
 
 
 def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Replay:
@@ -251,22 +198,24 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
         spec, names, whole, Evidence.empty(len(arms), spec.max_budget), Evidence.empty(1, spec.max_budget),
         {name: place for place, name in enumerate(names)},
         ModeCheck(connection, row, dict(zip(names, whole, strict=True))),
+        WindowCheck(connection, row, spec, len(names)),
     )  # fmt: skip
-    imports = select(schema.imports.c.id, schema.imports.c.evidence).where(schema.imports.c.allocator_id == row["id"])
+    came = schema.imports.c
+    imports = select(came.id, came.imported_at, came.evidence).where(came.allocator_id == row["id"])
     gone, unpushed = retractions.gone(connection, row["id"])
-    for key, text in connection.execute(imports):
+    for key, at, text in connection.execute(imports):
         if key in gone:
             continue
         try:
             body = EvidenceBody.model_validate_json(text)
-            replay.evidence.bins[...] += evidence_of_body(body, replay.names, spec.max_budget).bins
+            replay.add(evidence_of_body(body, replay.names, spec.max_budget), at)
         except HeadgateError as error:
             replay.wrong.append(f"import {key!r} cannot be read: {error}")
     for pushed in edges.pushed(connection, row["id"], replay.names, unpushed):
         if isinstance(pushed, str):
             replay.wrong.append(pushed)
         else:
-            replay.evidence.bins[...] += pushed.bins
+            replay.add(pushed[1], pushed[0])
     removed = _add_sums(connection, row, replay)
     version = 0
     for number, (decision, reports) in enumerate(_log(connection, row["id"])):
@@ -308,8 +257,13 @@ def _add_sums(connection: Connection, row: RowMapping, replay: _Replay) -> bool:
             replay.counts[counter] += one[counter]
         replay.modes.add(json.loads(one["modes"]))
         try:
-            replay.evidence.bins[...] += Evidence.from_dict(json.loads(one["evidence"]), replay.names).bins
-            replay.budgets.bins[...] += Evidence.from_dict(json.loads(one["budgets"]), ["budgets"]).bins
+            left = (("evidence", replay.evidence, replay.names), ("budgets", replay.budgets, ["budgets"]))
+            for column, evidence, names in left:
+                more = Evidence.from_dict(json.loads(one[column]), names)
+                evidence.bins[...] += more.bins
+                if one["windows"] is None:  # from before its evidence faded
+                    replay.windows.add(replay.windows.at(0), more.bins, budgets=column == "budgets")
+            replay.windows.add_cells(json.loads(one["windows"] or "[]"))
         except HeadgateError as error:
             replay.wrong.append(f"sum {one['number']} cannot be read: {error}")
     if len(rows) != row["removals"]:

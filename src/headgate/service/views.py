@@ -74,7 +74,9 @@ def estimates(connection: Connection, name: str, budget: float | None = None, le
     # An arm whose shape is known has none to show: NaN.
     shapes = np.full(len(found.rate), np.nan) if found.shape is None else found.shape
     ends = np.full((len(shapes), 2), np.nan) if found.shape_interval is None else found.shape_interval
-    trials, won, words = evidence.trials, evidence.successes, knowledge(found)
+    whole, words = learner.evidence, knowledge(found)
+    trials, won = whole.trials[learner.active], whole.successes[learner.active]
+    faded = (None, None) if learner.fading is None else (evidence.trials, evidence.successes)
     return bodies.Estimates(
         allocator=name,
         level=level,
@@ -91,6 +93,8 @@ def estimates(connection: Connection, name: str, budget: float | None = None, le
                     "shape_interval": None if np.isnan(shapes[i]) else ends[i].tolist(),
                     "trials": int(trials[i]),
                     "successes": int(won[i]),
+                    "weighted_trials": None if faded[0] is None else float(faded[0][i]),
+                    "weighted_successes": None if faded[1] is None else float(faded[1][i]),
                 }
             )
             for i, arm in enumerate(learner.active_names)

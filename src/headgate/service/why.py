@@ -1,12 +1,15 @@
 """Why a decision is as it is: per arm what was known, what was drawn, what a little more would have earned, the price.
 
 The draw and the price are stored with the decision. The estimates are those of the evidence that there was when it was
-made: the sum of today less all that came after it, exact in whole numbers.
+made: the sum of today less all that came after it, exact in whole numbers. Where evidence fades, so it is in each
+window of time, with the weight that the window had then.
 """
 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,11 +17,14 @@ from sqlalchemy import Connection, func, select
 
 from headgate.estimators import Estimate, likelihood
 from headgate.evidence import Evidence
+from headgate.evidence.fading import Cells, Fading, added, cells_of, subtract
+from headgate.kernels.bins import COUNT, SUM
 from headgate.laws import Floats
 from headgate.oracle import standard_form
 from headgate.policies import Thompson
 from headgate.service.bodies import EvidenceBody, Why
-from headgate.service.engine.learner import Learner
+from headgate.service.engine import windows
+from headgate.service.engine.learner import Learner, of_arms_and_budgets
 from headgate.service.engine.modes import unguarded
 from headgate.service.engine.order import END, log_of
 from headgate.service.engine.reasons import Reason
@@ -30,6 +36,8 @@ from headgate.service.store import schema
 from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.views import decision_row
 
+_NEGLIGIBLE = 41
+"""Of the weight of a window, in parts of 4,096: what was forgotten since is left out below it."""
 _STEP = 1e-6
 """Of a central difference, as a share of the amount."""
 
@@ -53,9 +61,10 @@ def why(connection: Connection, decision_id: str, name: str | None = None, asker
     names = list(decision.allocation)
     places = np.array([learner.position[name] for name in names])
     seen = evidence_then(connection, learner, decision)
+    counts = seen if learner.fading is None else weighed_then(connection, learner, learner.fading, decision)
     law = learner.law_of(places)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-        found = likelihood(law, Evidence(seen.max_budget, seen.bins[places], seen.edges))
+        found = likelihood(law, Evidence(seen.max_budget, counts.bins[places], seen.edges))
     reasons = schema.reasons
     here = reasons.c.allocator_id == decision.allocator_id, reasons.c.round == decision.round
     text = connection.execute(select(reasons.c.data).where(*here)).scalar()
@@ -114,11 +123,50 @@ def evidence_then(connection: Connection, learner: Learner, decision: LoggedDeci
             columns = [np.array(column) for column in zip(*rows, strict=True)]
             more = Evidence.of_rows(*columns, arms=seen.arms, max_budget=seen.max_budget)
             seen.bins[...] += sign * more.bins
-    for text in pushed_later(connection, learner.id, decision.round):
-        seen.bins[...] -= Evidence.from_dict(EvidenceBody.model_validate_json(text).model_dump(), learner.names).bins
-    for text in retracted_later(connection, learner.id, decision.round):
-        seen.bins[...] += Evidence.from_dict(EvidenceBody.model_validate_json(text).model_dump(), learner.names).bins
+    for _, more, sign in _from_elsewhere(connection, learner, decision):
+        seen.bins[...] += sign * more.bins
     return seen
+
+
+def _from_elsewhere(
+    connection: Connection, learner: Learner, decision: LoggedDecision
+) -> Iterator[tuple[int, Evidence, int]]:
+    """Return the imports and pushes after a decision: when they came, and their evidence; 1: taken back since."""
+    found = ((pushed_later, -1), (retracted_later, 1))
+    for at, text, sign in (
+        (*one, sign) for read, sign in found for one in read(connection, learner.id, decision.round)
+    ):
+        yield at, Evidence.from_dict(EvidenceBody.model_validate_json(text).model_dump(), learner.names), sign
+
+
+def weighed_then(connection: Connection, learner: Learner, fading: Fading, decision: LoggedDecision) -> Evidence:
+    """Return what counted of the evidence of all arms when a decision was made."""
+    ended, (begins, _) = windows.read(connection, learner.id), fading.window(decision.created_at)
+    for end, (_, forgotten) in ended.items():
+        if forgotten and fading.weight(fading.age(end, begins)) > _NEGLIGIBLE:
+            raise ConflictError(f"what counted when decision {decision.id!r} was made is forgotten since")
+    ends = [*ended, windows.OPEN]
+    parts = {end: [cells] for end, (cells, _) in ended.items()} | {windows.OPEN: [windows.under_way(learner, ended)]}
+
+    def change(at: int, cells: Cells, sign: int) -> None:
+        signed = np.concatenate([cells[:, :3], sign * cells[:, 3:]], axis=1)
+        parts[ends[bisect_right(ends, at)]].append(signed)
+
+    reports = schema.reports.c
+    later = reports.allocator_id == learner.id, reports.after > decision.round
+    place = connection.execute(select(func.min(reports.place)).where(*later)).scalar()
+    for _, part in log_of(connection, learner.id, END, place, None) if place is not None else ():
+        if part is not None:
+            cells = windows.cells_of_results(learner, part.amounts, part.results, part.lasted)
+            change(part.at, cells, 1 if part.takes_back else -1)
+    for at, more, sign in _from_elsewhere(connection, learner, decision):
+        change(at, cells_of(more.bins), sign)
+    lost = [(end, added(cells), end in ended and ended[end][1]) for end, cells in parts.items() if end <= begins]
+    whole, found = (Evidence.empty(len(learner.names) + 1, learner.spec.max_budget) for _ in range(2))
+    row, kind, cell, number, total = added([cells for some in parts.values() for cells in some]).T
+    whole.bins[row, kind, COUNT, cell], whole.bins[row, kind, SUM, cell] = number, total
+    subtract(found.bins, whole.bins, fading.faded(lost, begins))
+    return of_arms_and_budgets(found)[0]
 
 
 def _value(learner: Learner, decision: LoggedDecision, names: list[str]) -> Floats:

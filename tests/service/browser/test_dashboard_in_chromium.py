@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import httpx
@@ -16,6 +17,9 @@ from tests.service.harness import running
 pytestmark = pytest.mark.browser
 SCRIPT = "<script>alert(1)</script>"
 BOLD = "<b>q2</b> & 'co'"
+
+
+HOUR = 3_600_000_000_000
 
 
 @pytest.fixture
@@ -199,3 +203,36 @@ def test_the_page_opens_with_the_difference_to_the_baseline(
     assert phone.fits()
     seen.keep("comparison")
     phone.keep("comparison-phone")
+
+
+def test_it_says_when_an_arm_has_changed(
+    service: httpx.Client, look: Look, quiz: hg.Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten hours, four of them after a change of one arm; its name is text there too."""
+    hours, now = [0], time.time_ns() - 12 * HOUR
+    monkeypatch.setattr(time, "time_ns", lambda: now + hours[0] * HOUR)
+    create(service, "quiz", list(quiz.names), policy={"name": "uniform"}, half_life=8 * 3600.0)
+    create(service, "lasting", ["q1"])
+    other = hg.Problem(quiz.law, [0.1, 0.5, 0.3, 0.6], quiz.rate, names=quiz.names)
+    seen = look()
+    seen.open("/allocators/quiz")
+    assert "too few windows" in seen.page.locator("#d-words").inner_text()
+    for hour in range(10):
+        hours[0] = hour
+        play(service, "quiz", quiz if hour < 6 else other, 60.0, 15, seed=hour)
+    hours[0] = 10
+    play(service, "quiz", other, 60.0, 1, seed=99)
+    seen.page.wait_for_selector("#drift.changed .plot .shapelayer path", state="attached")
+    words = seen.page.locator("#d-words").inner_text()
+    assert words.startswith(f"{SCRIPT} changed around ")
+    assert BOLD not in words
+    assert seen.page.locator("#c-drift .tile").count() == 4
+    assert seen.fits()
+    seen.keep("drift")
+    phone = look(phone=True, dark=True)
+    phone.open("/allocators/quiz")
+    phone.page.wait_for_selector("#drift.changed .plot .shapelayer path", state="attached")
+    assert phone.fits()
+    phone.keep("drift-phone")
+    phone.open("/allocators/lasting")
+    assert not phone.page.locator("#drift").is_visible()

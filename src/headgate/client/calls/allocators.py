@@ -27,6 +27,8 @@ def put_allocator(
     on_expiry: Literal["ignore", "failure"] = "ignore",
     units: str | None = None,
     keep_days: float | None = None,
+    half_life: float | None = None,
+    window: float | None = None,
     baseline: Baseline | None = None,
     holdout: float = 0.0,
     shadow: bool = False,
@@ -38,7 +40,8 @@ def put_allocator(
 
     `arms` are names, or `{"name", "law", "lower", "upper"}`; `policy` is a name, or one with options. Seconds until a
     decision counts as expired are `feedback_deadline`, None for never; `on_expiry` says what silence until then means.
-    After `keep_days` decisions that are over become their sum; None: never.
+    After `keep_days` decisions that are over become their sum; None: never. Where arms change, what was seen counts
+    half after `half_life` seconds, or for `window` seconds and then no more.
 
     `baseline` is what would be done without it: "even", or amounts by arm. `holdout` is the share of decisions that it
     gets at random, for `comparison`; with `shadow` it gets all of them, and the policy's is kept beside it; `guard` is
@@ -71,7 +74,8 @@ def put_allocator(
             "units": units,
             "keep_days": keep_days,
         }
-        | _modes(baseline, holdout or None, shadow or None, guard)
+        | _said(half_life=half_life, window=window)
+        | _said(baseline=baseline, holdout=holdout or None, shadow=shadow or None, guard=guard)
         | ({} if known is None else {"evidence": known})
     )
     return Call("PUT", allocator_path(name), as_json(body), reader(Allocator))
@@ -94,20 +98,24 @@ def change(
     policy: str | Json | None = None,
     arms: Sequence[Json] = (),
     keep_days: float | None = None,
+    half_life: float | Literal[False] | None = None,
+    window: float | Literal[False] | None = None,
     baseline: Baseline | None = None,
     holdout: float | None = None,
     shadow: bool | None = None,
     guard: Json | Literal[False] | None = None,
 ) -> Call[Allocator]:
-    """Change law, policy, baseline, arms in use or how long decisions are kept: a new version; what was seen is kept.
+    """Change law, policy, baseline, arms in use, how evidence fades or how long decisions are kept: a new version.
 
-    `arms` are those that change, `{"name", "law", "lower", "upper", "value"}`, each as it shall be. `holdout=0`,
-    `shadow=False` and `guard=False` end these. The same again changes nothing.
+    What was seen is kept. `arms` are those that change, `{"name", "law", "lower", "upper", "value"}`, each as it shall
+    be. `half_life` ends a `window`, and the other way round. `holdout=0`, `shadow=False`, `guard=False`,
+    `half_life=False` and `window=False` end these. The same again changes nothing.
     """
     chosen = {"name": policy} if isinstance(policy, str) else policy
     changed = [{**arm, "law": _plain_law(arm.get("law"))} for arm in arms]
     body = {"law": _plain_law(law), "policy": chosen, "arms": changed, "keep_days": keep_days}
-    body |= _modes(baseline, holdout, shadow, guard)
+    body |= _said(half_life=half_life, window=window)
+    body |= _said(baseline=baseline, holdout=holdout, shadow=shadow, guard=guard)
     return Call("POST", f"{allocator_path(name)}/versions", as_json(body), reader(Allocator))
 
 
@@ -129,12 +137,9 @@ def retire_arm(name: str, arm: str) -> Call[Allocator]:
     return Call("POST", f"{allocator_path(name)}/arms/{path_part(arm)}/retire", b"", reader(Allocator))
 
 
-def _modes(
-    baseline: Baseline | None, holdout: float | None, shadow: bool | None, guard: Json | Literal[False] | None
-) -> dict[str, Any]:
+def _said(**fields: Any) -> dict[str, Any]:
     """Return what is said of these: a service that does not know them need not be told of none."""
-    said = {"baseline": baseline, "holdout": holdout, "shadow": shadow, "guard": guard}
-    return {field: value for field, value in said.items() if value is not None}
+    return {field: value for field, value in fields.items() if value is not None}
 
 
 def _evidence(evidence: str | Path | Json | HasDict | None) -> dict[str, Any] | None:

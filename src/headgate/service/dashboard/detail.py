@@ -10,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, func, select
 
 from headgate.service import clock, snapshots, views
 from headgate.service.beliefs import LEVEL, Belief, believe
+from headgate.service.changed import changed
 from headgate.service.comparison import compare
 from headgate.service.dashboard import curves
 from headgate.service.dashboard.curves import band, rim
@@ -21,6 +22,7 @@ from headgate.service.store.rows import row_of
 
 MOST_SHOWN = 12
 """Arms that are drawn: more could not be told apart."""
+_NO_WINDOWS: dict[str, Any] = {"at": [], "threshold": None, "arms": []}
 _POINTS = 120
 _LATEST = 50  # decisions whose mean is the allocation as it is given now
 
@@ -36,6 +38,14 @@ def detail(connection: Connection, name: str, memory: Memory, find: str = "", ha
     arms = memory.get(("arms", *key, *shown), lambda: _arms(belief, shown))
     latest, past = remembered(connection, row, memory, _POINTS)
     given, rounds = _given(connection, row)
+    turned = (row["id"], row["config"], row["window_at"])
+    drift = (
+        None
+        if spec.fading is None
+        else memory.get(
+            ("changed", *turned, *shown), lambda: changed(connection, row["id"], belief, shown) or _NO_WINDOWS
+        )
+    )
     retired = schema.arms.c.retired_at.is_not(None) & (schema.arms.c.allocator_id == row["id"])
     return {
         **summary(connection, row, spec),
@@ -51,6 +61,7 @@ def detail(connection: Connection, name: str, memory: Memory, find: str = "", ha
         "counts": views.counts(connection, row).model_dump(),
         "now": _now(row, belief, past),
         "comparison": compare(connection, name).model_dump(),
+        "drift": drift,
         "latest_rounds": rounds,
         "arms": [{**arm, "given": given.get(arm["name"], 0.0) if given else None} for arm in arms],
         "rest": _rest(belief, shown, given),
@@ -74,7 +85,7 @@ def _now(row: RowMapping, belief: Belief, past: list[Snapshot]) -> dict[str, Any
 def _arms(belief: Belief, shown: list[int]) -> list[dict[str, Any]]:
     estimate, far = belief.estimate, curves.reach(belief, shown)
     words = views.knowledge(estimate)
-    trials, won = belief.evidence.trials, belief.evidence.successes
+    trials, won = belief.trials, belief.successes
     edges = rim(belief, shown) if shown else np.empty((0, 0, 2))
     arms = []
     for place, arm in enumerate(shown):

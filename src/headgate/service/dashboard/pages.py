@@ -21,7 +21,17 @@ from headgate.service.faults import NotFoundError
 
 #: With its version, so that browsers may keep it for good.
 PLOTLY = f"plotly-{version('plotly')}.js"
-_OURS = ("dashboard.css", "plain.js", "overview.js", "allocator.js", "past.js", "charts.js", "arms.js", "mark.svg")
+_OURS = (
+    "dashboard.css",
+    "plain.js",
+    "overview.js",
+    "allocator.js",
+    "past.js",
+    "charts.js",
+    "drift.js",
+    "arms.js",
+    "mark.svg",
+)
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 _SMALL = 1_000
 _CSP = "; ".join(

@@ -35,6 +35,7 @@ from headgate.service.engine.records import (
     short,
     the_one,
 )
+from headgate.service.engine.windows import turn
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError, ServiceError
 from headgate.service.store import schema, statements
 from headgate.service.store.database import Statement
@@ -206,6 +207,8 @@ class Batch(ABC):
                     learner.ordered and learner.stands != (row["decisions"], row["reports"])
                 ):
                     learner.catch_up(self._connection, row)
+                if learner.fading is not None:
+                    row.update(turn(self._connection, learner, row, self._now))
                 self.learners[row["id"]] = learner
             except ConflictError as refusal:  # of this allocator alone
                 self._closed[row["id"]] = refusal
@@ -266,7 +269,7 @@ class Batch(ABC):
         if decision.allocator_id in self._held:
             raise self._held[decision.allocator_id]
         row, learner = self._rows[decision.allocator_id], self.learners.get(decision.allocator_id)
-        heard = self._heard[decision.name]
+        heard, now = self._heard[decision.name], max(self._now, row["window_at"] or 0)
         if learner is None:
             raise self._closed[decision.allocator_id]
         said: dict[str, float] = {}
@@ -279,7 +282,7 @@ class Batch(ABC):
             spent, late = None, False
         else:
             results, said = short(report.outcome, learner.spec.max_budget)
-            spent, late = report.outcome.spent, decision.expires_at is not None and self._now > decision.expires_at
+            spent, late = report.outcome.spent, decision.expires_at is not None and now > decision.expires_at
         try:
             new, amounts = decision.news(heard, results, said, spent)
         except ConflictError:
@@ -297,7 +300,7 @@ class Batch(ABC):
                 "results": to_json(new).decode(),  # in a fifth of the time that the standard library takes
                 "amounts": to_json(told).decode() if told else None,
                 "spent": spent,
-                "recorded_at": self._now,
+                "recorded_at": now,
                 "by_expiry": report.outcome is None or (report.ends_live and late),
                 "place": row["reports"],
                 "after": row["decisions"],

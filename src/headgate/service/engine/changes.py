@@ -16,17 +16,18 @@ from headgate.service.bodies import EvidenceBody, ImportAnswer
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.modes import write_terms
 from headgate.service.engine.order import in_order
+from headgate.service.engine.windows import turn
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError
 from headgate.service.spec import (
     MOST_ARMS,
     AllocatorSpec,
     ArmSpec,
     build_policy,
-    check,
     meaning,
     resolved_arms,
     seed_of,
 )
+from headgate.service.spec_checks import check
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
 from headgate.service.store.keys import ANYBODY, Asker
@@ -56,7 +57,8 @@ def create(
         if evidence is not None and evidence != _warm_start(connection, name):
             raise ConflictError(f"allocator {name!r} exists and did not begin with this evidence: import it instead")
         return False
-    moment = clock.now()
+    moment, fading = clock.now(), spec.fading
+    begins, until = (None, None) if fading is None else fading.window(moment)
     made = connection.execute(
         insert(table).values(
             name=name,
@@ -64,6 +66,8 @@ def create(
             on_expiry=spec.on_expiry,
             seed=seed_of(spec, name),
             created_at=moment,
+            window_at=begins,
+            window_until=until,
         )
     )
     (key,) = made.inserted_primary_key or (0,)
@@ -173,13 +177,13 @@ def import_evidence(
         if EvidenceBody.model_validate_json(before) != body:
             raise ConflictError(f"import {key!r} was made with another body")
         return ImportAnswer(import_id=key, repeated=True, trials=trials)
-    add_evidence(connection, row, learner, new, within)
+    moment = add_evidence(connection, row, learner, new, within)
     connection.execute(
         insert(table).values(
             allocator_id=row["id"],
             id=key,
             evidence=body.model_dump_json(),
-            imported_at=clock.now(),
+            imported_at=moment,
             after=row["decisions"],
             key_id=asker.key_id,
         )
@@ -188,17 +192,20 @@ def import_evidence(
     return ImportAnswer(import_id=key, repeated=False, trials=trials)
 
 
-def add_evidence(connection: Connection, row: RowMapping, learner: Learner, new: Evidence, within: str = "") -> None:
-    """Add evidence from elsewhere to an allocator's sum; `within` is the field of the request that has it."""
+def add_evidence(connection: Connection, row: RowMapping, learner: Learner, new: Evidence, within: str = "") -> int:
+    """Add evidence from elsewhere to an allocator's sum; return when. `within` is the field of the request with it."""
     if not np.all(learner.evidence.bins + new.bins < 2.0**53):
         raise RefusedError(
             "with what is there already, totals must stay below 2^53, or sums would not be exact",
             _within("arms", within),
         )
+    moment = clock.now()
+    begun = turn(connection, learner, row, moment)
     learner.add(new.bins)
     if cells := learner.settle():
         statements.ADD.each(connection, cells)
     connection.execute(update(schema.allocators).where(schema.allocators.c.id == row["id"]).values(seq=learner.seq))
+    return max(moment, (dict(row) | begun)["window_at"] or 0)
 
 
 def evidence_of_body(body: EvidenceBody, names: list[str], max_budget: float, within: str = "") -> Evidence:
@@ -234,6 +241,7 @@ def keep_state(connection: Connection, allocator_id: int, version: int) -> None:
 def said_of(spec: AllocatorSpec) -> dict[str, Any]:
     """Return what the audit log has of a version."""
     said = spec.model_dump(include={"law", "policy", "keep_days"})
+    said |= {name: value for name, value in spec.model_dump(include={"half_life", "window"}).items() if value}
     if spec.baseline is not None:
         said |= spec.model_dump(include={"baseline", "holdout", "shadow", "guard"})
     return said

@@ -14,13 +14,15 @@ from sqlalchemy import Connection, select
 
 from headgate.errors import InputError, UnsupportedError
 from headgate.evidence import Evidence, record_budget
+from headgate.evidence.fading import PARTS, subtract
+from headgate.evidence.fading import Cells as Table
 from headgate.feedback import Feedback
 from headgate.kernels.bins import COUNT, SUM
 from headgate.kernels.move import move
 from headgate.kernels.record import record
 from headgate.laws import Floats, Law, OneOf
 from headgate.live import LiveRound
-from headgate.policies import Contextual, Guarded, State
+from headgate.policies import Contextual, Guarded, State, Thompson
 from headgate.policies.ask import Ask
 from headgate.service.bodies import DecisionRequest, LiveRequest, Mode
 from headgate.service.engine import known
@@ -63,9 +65,12 @@ class Learner:
         if row["config"] != self.config:
             self._configure(connection, row)
         if row["seq"] != self.seq:
-            read_cells(connection, self.id, self._sum, self.seq)
-            self.seq = row["seq"]
-            if self._some:
+            since, self.seq = self.seq, row["seq"]
+            read_cells(connection, self.id, self.everything, since)
+            if self.fading is not None:
+                faded = statements.FADED.rows(connection, allocator_id=self.id, since=since)
+                self.fade(cells_of_text(faded[0]["cells"]) if faded else self._faded, self.seq)
+            elif self._some:
                 self._share()
         if self.ordered:
             self._follow(connection, row)
@@ -92,8 +97,14 @@ class Learner:
         given = self.spec.baseline
         self.baseline = None if given is None else Baseline(given, self.active_names, self.policy)
         self.config, self.seq = row["config"], -1
-        self._sum, self._delta = (Evidence.empty(len(arms) + 1, self.spec.max_budget) for _ in range(2))
-        self.evidence, budgets = of_arms_and_budgets(self._sum)
+        self.everything, self._delta = (Evidence.empty(len(arms) + 1, self.spec.max_budget) for _ in range(2))
+        """The evidence of all arms, and of budgets in the last row."""
+        self.evidence, budgets = of_arms_and_budgets(self.everything)
+        self.fading, self.weighed = self.spec.fading, self.evidence
+        """How evidence fades, and what then counts of that of all arms; else all of it."""
+        if self.fading is not None:
+            self._weighed, self._faded = self.everything.copy(), np.empty((0, 5), dtype=np.int64)
+            self.weighed, budgets = of_arms_and_budgets(self._weighed)
         self._arms_delta, self._budgets_delta = of_arms_and_budgets(self._delta)
         self._touched: set[int] = set()
         self._all = np.ones(len(arms), dtype=np.bool_)
@@ -103,12 +114,21 @@ class Learner:
         if self.ordered:
             self.state, self.stands = self._remembered(connection)
         else:
-            self.state = self.policy.start(self.evidence if self._all_active else None)
+            self.state = self.policy.start(self.weighed if self._all_active else None)
             self.state.budgets = budgets
 
     def _share(self) -> None:
         """Let the policy see the evidence of the arms in use, where these are not all."""
-        self.state.evidence.bins[...] = self.evidence.bins[self.active]
+        self.state.evidence.bins[...] = self.weighed.bins[self.active]
+
+    def fade(self, faded: Table, seq: int) -> None:
+        """Let so much of the evidence count no more, in parts; it is so from this `seq` on."""
+        changed, self._faded, self.seq = faded is not self._faded, faded, seq
+        subtract(self._weighed.bins, self.everything.bins, faded)
+        if self._some:
+            self._share()
+        if changed and isinstance(self.policy, Thompson):
+            self.policy.renew(self.state)  # type: ignore[arg-type]  # its own state: it looks again at every arm
 
     # -- policies whose state depends on the order of the log ----------------------------------------------------------
 
@@ -369,17 +389,32 @@ class Learner:
         self._touched.clear()
         _, histograms, _, bins = self._delta.bins.shape
         cells = np.empty((rows.size * histograms * bins, 7), dtype=np.int64)  # the columns of the evidence's table
-        table = cells[: move(self._delta.bins, self._sum.bins, rows, cells)]
+        table = cells[: move(self._delta.bins, self.everything.bins, rows, cells)]
         if not len(table):
             return []
         self.seq += 1
         table[:, 0], table[:, 6] = self.id, self.seq
         if rows[-1] == len(self.names):
             table[table[:, 1] == rows[-1], 1] = schema.BUDGETS
+        if self.fading is not None:
+            self._weigh(rows)
         if self._some:
             self._share()
         found: Cells = table.tolist()
         return found
+
+    def _weigh(self, rows: NDArray[np.int64]) -> None:
+        """Let what counts of some rows of the evidence follow the whole."""
+        bins, touched = self._weighed.bins, np.zeros(len(self.names) + 1, dtype=np.bool_)
+        bins[rows], touched[rows] = self.everything.bins[rows], True
+        row, kind, place, number, total = self._faded[touched[self._faded[:, 0]]].T
+        bins[row, kind, COUNT, place] -= number / PARTS
+        bins[row, kind, SUM, place] -= total / PARTS
+
+
+def cells_of_text(text: str) -> Table:
+    """Read cells as they are stored."""
+    return np.array(json.loads(text), dtype=np.int64).reshape(-1, 5)
 
 
 def read_evidence(connection: Connection, allocator_id: int, arms: int, max_budget: float) -> tuple[Evidence, Evidence]:

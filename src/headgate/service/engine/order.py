@@ -41,6 +41,8 @@ class Part:
     """Among all rows of the log, as far as the log has it."""
     takes_back: bool = False
     """Whether it takes back a report that said this."""
+    at: int = 0
+    """When it was recorded, or the one that it takes back."""
 
 
 def retracted_since(connection: Connection, allocator_id: int, reports: int) -> bool:
@@ -68,9 +70,10 @@ def log_of(
         .where(others.c.part <= func.coalesce(heard.c.retracts, heard.c.part))
         .order_by(others.c.part.desc()).limit(1)
     )  # fmt: skip
+    first = select(others.c.recorded_at).where(*same, others.c.part == func.coalesce(heard.c.retracts, heard.c.part))
     own = (
         heard.c.results, heard.c.amounts, heard.c.spent, heard.c.after, heard.c.retracts, heard.c.place,
-        spent.scalar_subquery().label("in_all"),
+        spent.scalar_subquery().label("in_all"), first.scalar_subquery().label("at"),
     )  # fmt: skip
     parts = (
         select(made, *own).join_from(heard, made)
@@ -81,16 +84,18 @@ def log_of(
         parts = parts.where(heard.c.retracts.is_(None), ~taken.exists())
     asked = select(made).where(made.c.allocator_id == allocator_id, made.c.round >= decisions).order_by(made.c.round)
     rounds = iter(connection.execute(asked.execution_options(yield_per=_ROWS)).mappings())
-    names = made.c.keys()
+    names, upcoming = made.c.keys(), next(rounds, None)
     for row in connection.execute(parts.execution_options(yield_per=_ROWS)).mappings():
-        while decisions < row["after"]:
-            yield LoggedDecision.of_row(next(rounds)), None
-            decisions += 1
+        while upcoming is not None and upcoming["round"] < row["after"]:  # some numbers are missing: rows have gone
+            yield LoggedDecision.of_row(upcoming), None
+            upcoming = next(rounds, None)
         decision = LoggedDecision.of_row({name: row[name] for name in names})
         said = json.loads(row["amounts"] or "{}")
         lasted = None if row["spent"] is None else decision.lasted(row["spent"])
         amounts = decision.amounts(row["in_all"]) | said
         back = row["retracts"] is not None
-        yield decision, Part(json.loads(row["results"]), amounts, lasted, decision.request, row["place"], back)
-    for row in rounds:
-        yield LoggedDecision.of_row(row), None
+        part = Part(json.loads(row["results"]), amounts, lasted, decision.request, row["place"], back, row["at"])
+        yield decision, part
+    while upcoming is not None:
+        yield LoggedDecision.of_row(upcoming), None
+        upcoming = next(rounds, None)

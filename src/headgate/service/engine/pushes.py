@@ -8,8 +8,6 @@ import json
 import numpy as np
 from sqlalchemy import Connection, insert, select
 
-from headgate.service import clock
-from headgate.service.bodies import EvidenceBody
 from headgate.service.edge_bodies import Push, PushAnswer
 from headgate.service.engine.changes import add_evidence, evidence_of_body, refuse_in_order
 from headgate.service.engine.learner import Learner
@@ -39,7 +37,7 @@ def push(connection: Connection, name: str, edge: str, number: int, body: Push, 
             unknown = next((arm for arm in said if arm not in learner.position), None)
             if unknown is not None:
                 raise RefusedError(f"there is no arm {unknown!r}", f"decisions.{place}.{field}")
-    add_evidence(connection, row, learner, new, "evidence")
+    moment = add_evidence(connection, row, learner, new, "evidence")
     trials = int(new.trials.sum())
     connection.execute(
         insert(table).values(
@@ -51,7 +49,7 @@ def push(connection: Connection, name: str, edge: str, number: int, body: Push, 
             decided=len(body.decisions),
             trials=trials,
             digest=digest,
-            pushed_at=clock.now(),
+            pushed_at=moment,
             after=row["decisions"],
             key_id=asker.key_id,
         )
@@ -75,7 +73,7 @@ def learner_body(learner: Learner, known: tuple[int, int] | None, archived: bool
     refuse_in_order(learner.policy, IN_ORDER)
     seen = None
     if known != (learner.config, learner.seq):
-        seen = EvidenceBody.model_validate(learner.evidence.to_dict(learner.names)).model_dump()
+        seen = learner.weighed.to_dict(learner.names)
     return {
         "allocator": learner.name,
         "config": learner.config,

@@ -13,13 +13,16 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, insert, select, update
 
+from headgate.errors import InputError, UnsupportedError
 from headgate.service import clock
 from headgate.service.engine.changes import refuse_in_order
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.modes import ModeSum, ModeSums, terms_of, values_of, worth_of
+from headgate.service.engine.order import in_order
 from headgate.service.engine.records import TALLY, Heard, LoggedDecision
+from headgate.service.engine.windows import Recorded
 from headgate.service.record_bodies import RemovalAnswer
-from headgate.service.spec import AllocatorSpec
+from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
 from headgate.service.store.rows import row_of
@@ -34,17 +37,32 @@ _OF_ROUNDS = (
 )  # fmt: skip
 
 
-def kept_for_a_time(connection: Connection) -> list[str]:
-    """Return the names of the allocators whose rows go some day."""
+def kept_for_a_time(connection: Connection, usual: float | None = None) -> list[str]:
+    """Return the names of the allocators whose rows go some day: with a `usual` time, all that can do without."""
     table = schema.allocators.c
-    specs = connection.execute(select(table.name, table.spec)).all()
-    return [name for name, spec in specs if AllocatorSpec.model_validate_json(spec).keep_days is not None]
+    found = []
+    for name, text in connection.execute(select(table.name, table.spec).order_by(table.name)):
+        spec = AllocatorSpec.model_validate_json(text)
+        if spec.keep_days is not None or (usual is not None and not _needs_its_log(spec)):
+            found.append(name)
+    return found
 
 
-def fold(connection: Connection, name: str) -> int:
-    """Let a page of decisions become their sum whose time is over; return how many: fewer than a page is the last."""
+def _needs_its_log(spec: AllocatorSpec) -> bool:
+    try:
+        return in_order(build_policy(spec, resolved_arms(spec), 0))
+    except (InputError, UnsupportedError):  # of another version: it is left alone
+        return True
+
+
+def fold(connection: Connection, name: str, usual: float | None = None) -> int:
+    """Let a page of decisions become their sum whose time is over; return how many: fewer than a page is the last.
+
+    Their time is the allocator's `keep_days`, or the `usual` days.
+    """
     row = row_of(connection, name, lock=True)
-    days = AllocatorSpec.model_validate_json(row["spec"]).keep_days
+    own = AllocatorSpec.model_validate_json(row["spec"]).keep_days
+    days = usual if own is None else own
     if days is None:
         return 0
     made, waiting, cutoff = schema.decisions.c, schema.waiting.c, clock.now() - round(days * _DAY)
@@ -83,7 +101,9 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
     """Remove decisions with all that belongs to them, and leave their sum; or subtract it, unless it is to be kept."""
     learner = Learner(connection, row)
     refuse_in_order(learner.policy, _WHOLE_LOG)
-    sums, modes = _sums(connection, row, learner, rounds, None if keep else ModeSums(connection))
+    recorded = Recorded.of(connection, learner)
+    sums, modes = _sums(connection, row, learner, rounds, recorded, None if keep else ModeSums(connection))
+    windows = recorded.text() if keep else None
     if not keep:
         for counter in (*TALLY, "late"):
             row[counter] -= sums[counter]
@@ -92,6 +112,7 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
         if cells := learner.settle():
             statements.ADD.each(connection, cells)
         row["seq"] = learner.seq
+        recorded.take(connection, row)
         statements.COUNT.each(connection, [row | {"key": row["id"]}])
     arms, budgets = learner.gathered()
     for table in _OF_ROUNDS:
@@ -103,6 +124,7 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
             evidence=json.dumps(arms.to_dict(learner.names)),
             budgets=json.dumps(budgets.to_dict(["budgets"])),
             modes=json.dumps(modes),
+            windows=windows,
             made_at=clock.now(),
             **sums,
         )
@@ -112,7 +134,12 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
 
 
 def _sums(
-    connection: Connection, row: dict[str, Any], learner: Learner, rounds: Sequence[int], taken_from: ModeSums | None
+    connection: Connection,
+    row: dict[str, Any],
+    learner: Learner,
+    rounds: Sequence[int],
+    recorded: Recorded,
+    taken_from: ModeSums | None,
 ) -> tuple[dict[str, int], list[list[Any]]]:
     """Let a learner gather the evidence of some decisions; return what they have added to counters and to modes.
 
@@ -138,10 +165,11 @@ def _sums(
                 continue
             results, said = json.loads(part["results"]), json.loads(part["amounts"] or "{}")
             heard.add(results, said, part["spent"])
-            learner.count(decision.amounts(heard.spent) | said, results)
             lasted = None if part["spent"] is None else decision.lasted(part["spent"])
+            learner.count(decision.amounts(heard.spent) | said, results)
             if lasted is not None:
                 learner.count_budget(*lasted)
+            recorded.add(part["recorded_at"], decision.amounts(heard.spent) | said, results, lasted)
             late = decision.expires_at is not None and part["recorded_at"] > decision.expires_at
             sums["late"] += late and not part["by_expiry"]
         tally = decision.tally(heard, *terms)

@@ -19,6 +19,7 @@ from headgate.service.bodies import EvidenceBody
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.modes import ModeSums
 from headgate.service.engine.records import TALLY, Heard, LoggedDecision
+from headgate.service.engine.windows import Recorded, turn
 from headgate.service.faults import ConflictError
 from headgate.service.record_bodies import RetractionAnswer, RetractionItem, RetractionRequest, Retractions
 from headgate.service.store import schema, statements
@@ -40,16 +41,20 @@ def retract(
         if RetractionRequest.model_validate_json(before["request"]) != body:
             raise ConflictError(f"retraction {key!r} was made with another body")
         return RetractionAnswer.model_validate(_answer(before) | {"repeated": True})
-    row, learner = dict(found), Learner(connection, found)
+    learner = Learner(connection, found)
+    row = dict(found) | turn(connection, learner, found, now)
+    now = max(now, row["window_at"] or 0)
+    recorded = Recorded.of(connection, learner)
     first, trials, modes = row["reports"], 0, ModeSums(connection)
     meant = {(one, part) for one, part in _chosen(connection, schema.reports, found["id"], body, ("round", "part"))}
     for page in _pages(sorted({one for one, _ in meant})):
-        trials += _take_back(connection, row, learner, page, meant, now, asker, modes)
+        trials += _take_back(connection, row, learner, page, meant, now, asker, modes, recorded)
     imports = [one for (one,) in _chosen(connection, schema.imports, found["id"], body, ("id",))]
     pushes = [list(one) for one in _chosen(connection, schema.pushes, found["id"], body, ("edge", "number"))]
-    for text in _evidence(connection, found["id"], imports, pushes):
+    for at, text in _evidence(connection, found["id"], imports, pushes):
         more = Evidence.from_dict(EvidenceBody.model_validate_json(text).model_dump(), learner.names)
         learner.add(more.bins)
+        recorded.add_evidence(at, more)
         trials += int(more.trials.sum())
     learner.take_back()
     if cells := learner.settle():
@@ -57,6 +62,7 @@ def retract(
     if sums := modes.rows():
         statements.KEEP_MODE.each(connection, sums)
     row["seq"] = learner.seq
+    recorded.take(connection, row)
     statements.COUNT.each(connection, [row | {"key": row["id"]}])
     connection.execute(delete(schema.states).where(schema.states.c.allocator_id == row["id"]))  # it is learned again
     number = len(connection.execute(select(table.c.number).where(mine)).all())
@@ -96,15 +102,15 @@ def gone(connection: Connection, allocator_id: int, after: int = -1) -> tuple[se
     return imports, pushes
 
 
-def pushed_later(connection: Connection, allocator_id: int, after: int) -> Iterator[str]:
-    """Return the evidence that came from elsewhere after so many decisions, taken back or not."""
-    for table in (schema.imports, schema.pushes):
+def pushed_later(connection: Connection, allocator_id: int, after: int) -> Iterator[tuple[int, str]]:
+    """Return when evidence came from elsewhere after so many decisions, and what, taken back or not."""
+    for table, time in ((schema.imports, "imported_at"), (schema.pushes, "pushed_at")):
         mine = table.c.allocator_id == allocator_id, table.c.after > after
-        yield from connection.execute(select(table.c.evidence).where(*mine)).scalars()
+        yield from map(tuple, connection.execute(select(table.c[time], table.c.evidence).where(*mine)))
 
 
-def retracted_later(connection: Connection, allocator_id: int, after: int) -> Iterator[str]:
-    """Return the evidence from elsewhere that was taken back after so many decisions."""
+def retracted_later(connection: Connection, allocator_id: int, after: int) -> Iterator[tuple[int, str]]:
+    """Return the evidence from elsewhere that was taken back after so many decisions, and when it had come."""
     imports, pushes = gone(connection, allocator_id, after)
     return _evidence(connection, allocator_id, sorted(imports), sorted(pushes))
 
@@ -145,6 +151,7 @@ def _take_back(
     now: int,
     asker: Asker,
     modes: ModeSums,
+    recorded: Recorded,
 ) -> int:
     """Take back the reports of some rounds that are meant, by round and part; return how many results they had."""
     table, made = schema.reports, schema.decisions
@@ -176,6 +183,7 @@ def _take_back(
             lasted = None if own is None else decision.lasted(own)
             if lasted is not None:
                 learner.count_budget(*lasted)
+            recorded.add(part["recorded_at"], decision.amounts(spent) | said, results, lasted)
             late = decision.expires_at is not None and part["recorded_at"] > decision.expires_at
             row["late"] -= late and not part["by_expiry"]
             rows.append({
@@ -203,15 +211,16 @@ def _take_back(
 
 def _evidence(
     connection: Connection, allocator_id: int, imports: Sequence[str], pushes: Sequence[Sequence[Any]]
-) -> Iterator[str]:
+) -> Iterator[tuple[int, str]]:
+    """Return imports and pushes: when they came, and their evidence."""
     table = schema.imports.c
     for key in imports:
         here = table.allocator_id == allocator_id, table.id == key
-        yield connection.execute(select(table.evidence).where(*here)).scalar_one()
+        yield tuple(connection.execute(select(table.imported_at, table.evidence).where(*here)).one())
     other = schema.pushes.c
     for edge, number in pushes:
         this = other.allocator_id == allocator_id, other.edge == edge, other.number == number
-        yield connection.execute(select(other.evidence).where(*this)).scalar_one()
+        yield tuple(connection.execute(select(other.pushed_at, other.evidence).where(*this)).one())
 
 
 def _pages(rounds: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -21,6 +21,7 @@ from headgate.service.engine.changes import keep_state, said_of
 from headgate.service.engine.known import ask_of_anybody
 from headgate.service.engine.modes import unguarded, write_terms
 from headgate.service.engine.order import in_order
+from headgate.service.engine.windows import change as windows_change
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.spec import (
     AllocatorChange,
@@ -30,9 +31,9 @@ from headgate.service.spec import (
     Versions,
     build_law,
     build_policy,
-    check_baseline,
     meaning,
 )
+from headgate.service.spec_checks import check_baseline, check_fading
 from headgate.service.store import schema
 from headgate.service.store.audit import note
 from headgate.service.store.rows import arms_of, row_of
@@ -69,10 +70,11 @@ def change(connection: Connection, actor: str, name: str, body: AllocatorChange)
             here = table.c.allocator_id == row["id"], table.c.position == stored.position
             connection.execute(update(table).where(*here).values(spec=arm.model_dump_json()))
     version = row["config"] + 1
+    windows = windows_change(connection, row, spec, clock.now()) if spec.fading != old.fading else {}
     connection.execute(
         update(schema.allocators)
         .where(schema.allocators.c.id == row["id"])
-        .values(spec=spec.canonical(), seed=int(spec.policy.get("seed", row["seed"])), config=version)
+        .values(spec=spec.canonical(), seed=int(spec.policy.get("seed", row["seed"])), config=version, **windows)
     )
     write_terms(connection, row["id"], version, spec, in_use, fold)
     said = {"version": version, "arms": [arm.model_dump() for arm in new.values()]} | said_of(spec)
@@ -133,7 +135,8 @@ def changed_since(connection: Connection, name: str, version: int | None) -> boo
         if one.law is None:  # an arm came or went
             continue
         if one.action == _CHANGE and one.version > (version or 0):
-            other = before is None or (one.law, one.policy) != (before.law, before.policy)
+            decides = [(v.law, v.policy, v.half_life, v.window) for v in (one, before) if v is not None]
+            other = before is None or decides[0] != decides[1]
             if other or one.arms or one.guard != (before and before.guard):
                 return True
         before = one
@@ -181,4 +184,5 @@ def _check(
         raise RefusedError(str(wrong), field) from wrong
     if np.any(whole != build_law(old, before).whole_arms(len(before))):
         raise RefusedError("arms that count in whole units must go on doing so, and others must not begin", "law")
+    check_fading(spec, policy)
     check_baseline(spec, in_use if spec.baseline != old.baseline else after)

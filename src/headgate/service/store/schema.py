@@ -55,6 +55,8 @@ allocators = sa.Table(
     _count("duplicates"),
     _count("contradictions"),
     sa.Column("removals", sa.BigInteger, nullable=False, default=0, server_default="0"),  # times that rows have gone
+    sa.Column("window_at", sa.BigInteger),  # when the window of time began that is under way; null: nothing fades
+    sa.Column("window_until", sa.BigInteger),  # when it ends
 )
 
 arms = sa.Table(
@@ -183,6 +185,9 @@ sums = sa.Table(
     sa.Column("evidence", sa.Text, nullable=False),
     sa.Column("budgets", sa.Text, nullable=False),
     sa.Column("modes", sa.Text, nullable=False),  # of versions that are compared: their part of `modes`
+    sa.Column(
+        "windows", sa.Text
+    ),  # [[a time of a window, cells]]: when they were recorded; null: before anything faded
     sa.Column("after", sa.BigInteger, nullable=False),  # how many decisions there were at the last report of these
     sa.Column("made_at", sa.BigInteger, nullable=False),
     sa.PrimaryKeyConstraint("allocator_id", "number"),
@@ -203,6 +208,26 @@ evidence = sa.Table(
     _count("seq"),  # the allocator's, when the cell last changed
     sa.PrimaryKeyConstraint("allocator_id", "position", "kind", "bin"),
     sqlite_with_rowid=False,
+)
+
+#: Of evidence that fades, what was recorded in each window of time that has ended: since the end of the one before.
+windows = sa.Table(
+    "windows",
+    metadata,
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
+    sa.Column("ended_at", sa.BigInteger, nullable=False),
+    sa.Column("cells", sa.Text, nullable=False),  # [[position, kind, bin, number, total]]
+    sa.Column("forgotten", sa.Boolean, nullable=False),  # whether it is what is left of many, and counts no more
+    sa.PrimaryKeyConstraint("allocator_id", "ended_at"),
+)
+
+#: How much of the evidence no longer counts, in parts of a number: follows from `windows`, when one of them changes.
+faded = sa.Table(
+    "faded",
+    metadata,
+    sa.Column("allocator_id", sa.ForeignKey("allocators.id"), primary_key=True),
+    _count("seq"),  # the allocator's, when it last changed
+    sa.Column("cells", sa.Text, nullable=False),
 )
 
 #: Decisions of which not every arm that got something has been heard.

@@ -57,6 +57,12 @@ def _cells(_lite: bool) -> sa.Select[Any]:
     return wanted.where(_is(table.allocator_id), table.seq > sa.bindparam("since", type_=table.seq.type))
 
 
+def _faded(_lite: bool) -> sa.Select[Any]:
+    table = schema.faded.c
+    changed = table.seq > sa.bindparam("since", type_=table.seq.type)
+    return sa.select(table.cells).where(_is(table.allocator_id), changed)
+
+
 def _add(lite: bool) -> sa.Insert:
     table, insert = schema.evidence, (sqlite.insert if lite else postgresql.insert)(schema.evidence)
     return insert.values(_binds(table)).on_conflict_do_update(
@@ -120,6 +126,8 @@ NAMED = Statement(_named)
 HEARD = Statement(_heard)
 #: The cells of an allocator's evidence that changed since then.
 CELLS = Statement(_cells)
+#: How much of an allocator's evidence counts no more, if that changed since then.
+FADED = Statement(_faded)
 #: Cells to be added to the evidence.
 ADD = Statement(_add)
 DECIDED = Statement(lambda _: sa.insert(schema.decisions).values(_binds(schema.decisions)))

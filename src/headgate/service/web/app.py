@@ -26,6 +26,7 @@ def _beside(service: Service) -> Iterator[Coroutine[Any, Any, None]]:
     """What goes on beside the requests."""
     yield upkeep.every(1.0, partial(upkeep.count_silence, service))
     yield upkeep.every(60.0, partial(upkeep.let_go, service))
+    yield upkeep.every(5.0, partial(upkeep.turn_windows, service))
     yield snapshots.keep_snapshots(service)
     if service.database.is_sqlite:
         yield upkeep.every(1.0, partial(asyncio.to_thread, upkeep.fold_log, service.database))

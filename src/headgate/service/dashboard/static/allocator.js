@@ -1,6 +1,7 @@
 // The page of an allocator.
 import { fillChips, fillRows, tiles } from "./arms.js";
 import { drawCurve, drawNow, drawPast, drawReward } from "./charts.js";
+import { drift } from "./drift.js";
 import { amount, copying, count, dress, figure, interval, onTheme, percent, poll, put } from "./plain.js";
 
 const byId = (id) => document.getElementById(id);
@@ -116,6 +117,7 @@ function draw() {
   })));
   tiles(byId("curves"), arms).forEach((plot, i) => drawCurve(plot, arms[i], units, top));
   fillRows(byId("rows"), arms);
+  drift(byId("drift"), data.drift, units);
   fillChips(byId("chips"), arms, chosen, (arm) => { chosen = arm; draw(); });
   const seen = past === null ? null : untilNow();
   const enough = seen !== null && seen.complete.length > 0;

@@ -1,17 +1,17 @@
 // The charts, drawn with plotly from data that is already plain text and numbers.
 import { colour, figure, look, plain } from "./plain.js";
 
-const CONFIG = { displayModeBar: false, responsive: true, showTips: false, scrollZoom: false, doubleClick: false };
+export const CONFIG = { displayModeBar: false, responsive: true, showTips: false, scrollZoom: false, doubleClick: false };
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif';
 
-function axis(title, more = {}) {
+export function axis(title, more = {}) {
   return {
     title: { text: title, font: { size: 12.5, color: colour("soft") }, standoff: 6 }, gridcolor: colour("grid"), zeroline: false,
     linecolor: colour("line"), tickfont: { size: 11.5, color: colour("soft") }, automargin: true, fixedrange: true, ...more,
   };
 }
 
-function layout(more) {
+export function layout(more) {
   return {
     font: { family: FONT, size: 12, color: colour("ink") }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     margin: { l: 8, r: 12, t: 6, b: 8 }, showlegend: false, hovermode: "closest", dragmode: false,
