@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.estimators.coefficients import Posterior
+from headgate.estimators.coefficients import Coefficients, Posterior
 from headgate.laws import Floats
 
 _HESSIAN = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # where a row's second derivatives stand
@@ -48,6 +48,8 @@ class Rows(NamedTuple):
     arm: NDArray[np.int64]
     centre: float
     """Of the log medians that are followed: log max_budget."""
+    weight: Floats | None = None
+    """How often each row counts, (n,); once by default."""
 
     def _followed(self, phi: Floats) -> Floats:
         """Predictors (n, C) as the kernels want them, (n, 3)."""
@@ -65,7 +67,8 @@ class Rows(NamedTuple):
                 self.candidate, self.maps, self.table, self.given, self.told, self._followed(phi), np.empty(6)
             )
         size = phi.shape[1]
-        return positive(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=0.0)[:, _INFORMATION[:size, :size]])
+        found = self._weighed(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=0.0))
+        return positive(found[:, _INFORMATION[:size, :size]])
 
     def likelihood(self, phi: Floats) -> Floats:
         """Return value, gradient and Hessian of each row at its predictors (n, C): (n, 10)."""
@@ -76,7 +79,10 @@ class Rows(NamedTuple):
             found = row_likelihood(
                 self.candidate, self.maps, self.table, self.kind, self.amount, theta, np.empty(NUMBERS)
             )
-        return np.asarray(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=-1e30))
+        return self._weighed(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=-1e30))
+
+    def _weighed(self, found: Floats) -> Floats:
+        return np.asarray(found if self.weight is None else found * self.weight[:, None])
 
 
 class Absorbed(NamedTuple):
@@ -91,14 +97,17 @@ class Absorbed(NamedTuple):
     """The rows' log marginal likelihood, by Laplace's integral."""
 
 
-def absorbed(prior: Posterior, rows: Rows) -> Absorbed:
-    """Find the mode of the posterior after some rows, by Newton's method with halved steps, and expand there."""
+def absorbed(prior: Posterior, rows: Rows, start: Coefficients | None = None) -> Absorbed:
+    """Find the mode of the posterior after some rows, by Newton's method with halved steps, and expand there.
+
+    The search begins at `start`, by default at the prior's mean.
+    """
     size = len(prior.information.vector) // rows.columns.shape[1]
-    at = prior.mean
+    at = prior.mean if start is None else start
     phi = at.predictors(rows.columns, rows.arm)
     found = rows.likelihood(phi)
-    before = prior.loss(at)
-    height = found[:, 0].sum() - before
+    before = prior.loss(prior.mean)
+    height = found[:, 0].sum() - prior.loss(at)
     after, bend, gain = prior, np.zeros((0, size, size)), 0.0
     for _ in range(_STEPS):
         if len(bend) == 0:  # Hessians cost most: they are kept while steps with them get on
