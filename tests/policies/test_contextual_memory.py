@@ -14,9 +14,9 @@ from headgate.policies.contextual_learning import _settle  # what `absorb` calls
 from tests.policies.test_contextual import BUDGET, world
 
 
-def _played(rounds: int, arms: int = 12, **options: int) -> tuple[hg.Contextual, Floats]:
+def _played(rounds: int, arms: int = 12, memory: int = 1000) -> tuple[hg.Contextual, Floats]:
     """A learner that played, and its rows: columns of 1 and features, amount, success, threshold."""
-    policy = hg.Contextual(hg.Exponential(), features=2, max_budget=BUDGET, **options)
+    policy = hg.Contextual(hg.Exponential(), features=2, max_budget=BUDGET, memory=memory)
     rng, rows = np.random.default_rng(1), []
     for _ in range(rounds):
         z = rng.normal(size=(arms, 2))

@@ -126,6 +126,10 @@ class Information:
         own = self.own + np.diag(own_weight) if self.own.shape[0] else self.own
         return type(self)(precision, self.vector + weight * mean, self.cross, own, self.own_vector)
 
+    def plus(self, other: Self) -> Self:
+        """Return the sum of both, in the same coefficients."""
+        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
     def fade(self, factor: float) -> None:
         """Let everything seen so far count `factor` times as much, in place."""
         for f in fields(self):

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from headgate.estimators.regression import Rows, absorbed
 from headgate.evidence import Evidence
-from headgate.evidence.information import Information
 from headgate.evidence.moments import joined, moments_of
 from headgate.feedback import Feedback
 from headgate.laws import Floats
@@ -53,19 +52,13 @@ def absorb(
     keep = count <= state.rows.shape[-2]
     if keep:
         _keep(regression, state, index, np.column_stack([arm, kind, amount, x[on], np.ones(count), away[on]]))
-    columns = np.concatenate([np.ones((count, 1)), away[on]], axis=1)
     for law in range(regression.laws):
         view = regression.view(state, index, law, z, more=False, away=away)
         rows = _rows(regression, law, arm, kind, amount, x[on], told_share, view.columns[on])
         found = absorbed(view.posterior, rows)
-        total = state.information.at((*index, law))
-        if keep:
-            total.add(columns, arm, found.bend, found.slope)
-        else:
-            more = Information.empty(total.vector.size, len(total.own), total.own.shape[-1])
-            more.add(columns, arm, found.bend, found.slope)
-            total.include(more)
-            state.old.at((*index, law)).include(more)
+        more = found.information.in_units(view.back)
+        for total in (state.information,) if keep else (state.information, state.old):
+            total.at((*index, law)).include(more)
         state.log_evidence[(*index, law)] += found.log_evidence
     best = state.log_evidence[index].max()
     state.log_evidence[index] = np.maximum(state.log_evidence[index] - best, -_FORGIVEN)

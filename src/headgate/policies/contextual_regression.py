@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from headgate.estimators.belief import Misfit
 from headgate.estimators.coefficients import Posterior
-from headgate.evidence.moments import joined, moments_of, unit_matrix, units_of
+from headgate.evidence.moments import inverse_unit_matrix, joined, moments_of, unit_matrix, units_of
 from headgate.kernels.columns import WHOLE
 from headgate.laws import Floats
 from headgate.policies.candidates import Candidates
@@ -59,6 +59,8 @@ class View(NamedTuple):
     posterior: Posterior
     columns: Floats
     """1 and standardised features of each arm of the round: (n, d + 1)."""
+    back: Floats
+    """From their coefficients to those of features as they are kept: see `Information.in_units`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class Regression:
         columns[:, 0] = 1.0
         np.subtract(away, mean, out=columns[:, 1:])
         columns[:, 1:] *= 1.0 / unit
-        return View(posterior, columns)
+        return View(posterior, columns, inverse_unit_matrix(mean, unit))
 
     def believed(self, state: ContextualState, chances: Floats, z: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
         """Return predictors (batch, n, 3) of rows, their covariance, and the law: the most probable of each learner."""
