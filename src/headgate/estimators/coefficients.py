@@ -6,7 +6,7 @@ rest is one Cholesky factor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -76,15 +76,18 @@ class Posterior:
     @cached_property
     def mean(self) -> Coefficients:
         """The mean, and mode."""
-        return self.mean_with(self.information.vector, self.information.own_vector)
-
-    def mean_with(self, vector: Floats, own_vector: Floats) -> Coefficients:
-        """Return the mean that other vectors would have, (D,) and (K, o), the precision as it is."""
         scale, factor = self._outer
+        vector, own_vector = self.information.vector, self.information.own_vector
         if len(own_vector):
             vector = vector - self._inner[1].reshape(-1, len(vector)).T @ own_vector.ravel()
         half = solve_triangular(factor, scale * vector, lower=True)
         return self._with_own(scale * solve_triangular(factor, half, lower=True, trans=1), own_vector)
+
+    def with_vectors(self, vector: Floats, own_vector: Floats) -> Posterior:
+        """Return the law with other vectors, (D,) and (K, o), whose precision need not be factorised again."""
+        other = Posterior(replace(self.information, vector=vector, own_vector=own_vector))
+        vars(other).update({name: vars(self)[name] for name in ("_inner", "_outer") if name in vars(self)})
+        return other
 
     def _with_own(self, shared: Floats, own_vector: Floats) -> Coefficients:
         """Shared coefficients, and the mean of each arm's own given them."""

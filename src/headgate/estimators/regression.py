@@ -2,10 +2,10 @@
 
 The predictors of a row are phi = (l, t, s): log median, logit activation and, where the shape is learned, spread,
 each linear in the row's columns (1 and its features), with the arm's own deviation added. A round is absorbed by
-Newton's method on its likelihood with the posterior so far as prior, the Hessian of each row made positive. The
+Fisher's scoring (Newton's method with the expected Hessian) on its likelihood with the posterior so far as prior. The
 likelihood is then kept as a quadratic at the mode: its gradient there, and Fisher's information of each row
-(`headgate.kernels.regression`, `headgate.evidence.information`). Hessians made positive would add up to knowledge that
-nobody has, along the ridge on which median and activation trade.
+(`headgate.kernels.regression`, `headgate.evidence.information`). Hessians of single rows are indefinite; made positive
+they would add up to knowledge that nobody has, along the ridge on which median and activation trade.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.estimators.coefficients import Posterior
+from headgate.estimators.coefficients import Coefficients, Posterior
+from headgate.evidence.information import Information
 from headgate.laws import Floats
 
-_HESSIAN = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # where a row's second derivatives stand
-_INFORMATION = np.array([[0, 1, 3], [1, 2, 4], [3, 4, 5]])  # and where those of its information
+_INFORMATION = np.array([[0, 1, 3], [1, 2, 4], [3, 4, 5]])  # where a row's information stands
 _STEPS = 25
 _MOST = 1e5  # curvature of a row beyond which it counts no more: far in a tail it would rule for ever
-_CLOSE = 1e-4  # a Newton step that gains less ends the search: a seventieth of a standard deviation
+_CLOSE = 1e-4  # a step that gains less ends the search: a seventieth of a standard deviation
 _HALVINGS = 12
 _FARTHEST = 3.0  # that a step may move a predictor
+_NEAR = 0.1  # that predictors may move while their information is taken to be the same
 FAR = 30.0
 """How far from log max_budget log medians are followed."""
 
@@ -48,6 +49,8 @@ class Rows(NamedTuple):
     arm: NDArray[np.int64]
     centre: float
     """Of the log medians that are followed: log max_budget."""
+    weight: Floats | None = None
+    """How often each row counts, (n,); once by default."""
 
     def _followed(self, phi: Floats) -> Floats:
         """Predictors (n, C) as the kernels want them, (n, 3)."""
@@ -65,7 +68,8 @@ class Rows(NamedTuple):
                 self.candidate, self.maps, self.table, self.given, self.told, self._followed(phi), np.empty(6)
             )
         size = phi.shape[1]
-        return positive(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=0.0)[:, _INFORMATION[:size, :size]])
+        found = self._weighed(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=0.0))
+        return positive(found[:, _INFORMATION[:size, :size]])
 
     def likelihood(self, phi: Floats) -> Floats:
         """Return value, gradient and Hessian of each row at its predictors (n, C): (n, 10)."""
@@ -76,42 +80,38 @@ class Rows(NamedTuple):
             found = row_likelihood(
                 self.candidate, self.maps, self.table, self.kind, self.amount, theta, np.empty(NUMBERS)
             )
-        return np.asarray(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=-1e30))
+        return self._weighed(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=-1e30))
+
+    def _weighed(self, found: Floats) -> Floats:
+        return np.asarray(found if self.weight is None else found * self.weight[:, None])
 
 
 class Absorbed(NamedTuple):
-    """What a round's rows come to: predictors at the mode, Hessian and gradient of each row there."""
+    """What a round's rows come to at the mode, or so near to it that it makes no difference."""
 
-    phi: Floats
     bend: Floats
-    """(n, C, C), positive."""
+    """Fisher's information of each row: (n, C, C)."""
     slope: Floats
     """bend phi + gradient: what is added to the information's vector, (n, C)."""
+    information: Information
+    """Their sum, in coefficients of the rows' columns."""
     log_evidence: float
     """The rows' log marginal likelihood, by Laplace's integral."""
 
 
-def absorbed(prior: Posterior, rows: Rows) -> Absorbed:
-    """Find the mode of the posterior after some rows, by Newton's method with halved steps, and expand there."""
-    size = len(prior.information.vector) // rows.columns.shape[1]
-    at = prior.mean
+def absorbed(prior: Posterior, rows: Rows, start: Coefficients | None = None) -> Absorbed:
+    """Find the mode of the posterior after some rows, by Fisher's scoring with halved steps, and expand there.
+
+    The search begins at `start`, by default at the prior's mean.
+    """
+    at = prior.mean if start is None else start
     phi = at.predictors(rows.columns, rows.arm)
     found = rows.likelihood(phi)
-    before = prior.loss(at)
-    height = found[:, 0].sum() - before
-    after, bend, gain = prior, np.zeros((0, size, size)), 0.0
+    before = prior.loss(prior.mean)
+    height = found[:, 0].sum() - prior.loss(at)
+    seen, place, gain = _Seen.at(prior, rows, phi, found), phi, 0.0
     for _ in range(_STEPS):
-        if len(bend) == 0:  # Hessians cost most: they are kept while steps with them get on
-            bend, slope = _expanded(found, phi, size)
-            more = prior.information.copy()
-            more.add(rows.columns, rows.arm, bend, slope)
-            after = Posterior(more)
-            target = after.mean
-        else:
-            more = replace(prior.information, vector=prior.information.vector.copy(),
-                           own_vector=prior.information.own_vector.copy())  # fmt: skip
-            more.add_slopes(rows.columns, rows.arm, np.einsum("nce,ne->nc", bend, phi) + found[:, 1 : 1 + size])
-            target = after.mean_with(more.vector, more.own_vector)
+        target = seen.after.mean
         far = np.abs(target.predictors(rows.columns, rows.arm) - phi).max()
         share = min(1.0, _FARTHEST / max(far, _FARTHEST))
         for _ in range(_HALVINGS):
@@ -129,23 +129,49 @@ def absorbed(prior: Posterior, rows: Rows) -> Absorbed:
         if gain < _CLOSE:
             break
         if share < 1.0 or gain > 0.25 * before_gain > 0.0:
-            bend = bend[:0]
-    log_evidence = height + before - 0.5 * (after.log_determinant() - prior.log_determinant())
-    bend, slope = _limited(rows.information(phi), found[:, 1 : 1 + size])
-    return Absorbed(phi, bend, np.einsum("nce,ne->nc", bend, phi) + slope, log_evidence)
+            seen, place = _Seen.at(prior, rows, phi, found), phi
+        else:  # information costs most: it is kept while steps with it get on
+            seen = seen.moved(prior, rows, phi, found)
+    near = np.abs(phi - place).max() <= _NEAR
+    seen = seen.moved(prior, rows, phi, found) if near else _Seen.at(prior, rows, phi, found)
+    log_evidence = height + before - 0.5 * (seen.after.log_determinant() - prior.log_determinant())
+    return Absorbed(seen.bend, seen.slope, seen.sum, log_evidence)
 
 
-def _expanded(found: Floats, phi: Floats, size: int) -> tuple[Floats, Floats]:
-    """Minus the rows' Hessians made positive, and the vectors that go with them."""
-    bend, slope = _limited(positive(-found[:, _HESSIAN[:size, :size]]), found[:, 1 : 1 + size])
-    return bend, np.einsum("nce,ne->nc", bend, phi) + slope
+class _Seen(NamedTuple):
+    """Rows expanded somewhere."""
 
+    bend: Floats
+    less: Floats
+    """How much less rows count that are too steep: (n,)."""
+    slope: Floats
+    sum: Information
+    after: Posterior
+    """With the prior."""
 
-def _limited(bend: Floats, slope: Floats) -> tuple[Floats, Floats]:
-    """Let rows that are too steep count less, in both alike, so that they point to where they did."""
-    steep = np.maximum(np.trace(bend, axis1=1, axis2=2), np.abs(slope).max(axis=1))
-    less = _MOST / np.maximum(steep, _MOST)
-    return bend * less[:, None, None], slope * less[:, None]
+    @classmethod
+    def at(cls, prior: Posterior, rows: Rows, phi: Floats, found: Floats) -> _Seen:
+        """Expand at predictors phi (n, C), where the rows' likelihood is `found`."""
+        bend, gradient = rows.information(phi), found[:, 1 : 1 + phi.shape[1]]
+        steep = np.maximum(np.trace(bend, axis1=1, axis2=2), np.abs(gradient).max(axis=1))
+        less = _MOST / np.maximum(steep, _MOST)  # in both alike, so that they point to where they did
+        if less.min() < 1.0:
+            bend = bend * less[:, None, None]
+        slope = np.einsum("nce,ne->nc", bend, phi) + gradient * less[:, None]
+        info = prior.information
+        total = Information.empty(info.vector.size, len(info.own), info.own.shape[-1])
+        total.add(rows.columns, rows.arm, bend, slope)
+        return cls(bend, less, slope, total, Posterior(info.plus(total)))
+
+    def moved(self, prior: Posterior, rows: Rows, phi: Floats, found: Floats) -> _Seen:
+        """Take the gradients at other predictors, and the information as it is."""
+        slope = np.einsum("nce,ne->nc", self.bend, phi) + found[:, 1 : 1 + phi.shape[1]] * self.less[:, None]
+        vector, own_vector = np.zeros_like(self.sum.vector), np.zeros_like(self.sum.own_vector)
+        total = replace(self.sum, vector=vector, own_vector=own_vector)
+        total.add_slopes(rows.columns, rows.arm, slope)
+        info = prior.information
+        after = self.after.with_vectors(info.vector + total.vector, info.own_vector + total.own_vector)
+        return self._replace(slope=slope, sum=total, after=after)
 
 
 def positive(matrices: Floats) -> Floats:

@@ -10,6 +10,7 @@ Coefficients are ordered by coordinate (log median, logit activation, spread), t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -73,9 +74,12 @@ class Information:
                 blocks[e, :, c, :] += block.T
         if self.own.shape[0]:
             o = self.own.shape[-1]
-            mine = columns[:, : o // size]
-            self.cross[arm] += np.einsum("nce,ni,nj->nciej", bend, columns, mine).reshape(count, -1, o)
-            self.own[arm] += np.einsum("nce,ni,nj->nciej", bend, mine, mine).reshape(count, o, o)
+            for who, rows, first in _by_arm(arm):
+                some, part = columns[rows], bend[rows]
+                mine = some[:, : o // size]
+                for total_of, by in ((self.cross, some), (self.own, mine)):
+                    each = np.einsum("nce,ni,nj->nciej", part, by, mine).reshape(len(some), -1, o)
+                    total_of[who] += np.add.reduceat(each, first)
         self.add_slopes(columns, arm, slope)
 
     def add_slopes(self, columns: Floats, arm: NDArray[np.int64], slope: Floats) -> None:
@@ -84,7 +88,19 @@ class Information:
         if self.own.shape[0]:
             o = self.own.shape[-1]
             mine = columns[:, : o // slope.shape[1]]
-            self.own_vector[arm] += np.einsum("nc,nj->ncj", slope, mine).reshape(len(columns), o)
+            each = np.einsum("nc,nj->ncj", slope, mine).reshape(len(columns), o)
+            for who, rows, first in _by_arm(arm):
+                self.own_vector[who] += np.add.reduceat(each[rows], first)
+
+    def become(self, other: Self) -> None:
+        """Forget everything, and hold what the other does, in place."""
+        for f in fields(self):
+            getattr(self, f.name)[...] = getattr(other, f.name)
+
+    def include(self, other: Self) -> None:
+        """Add other information, in the same coefficients, in place."""
+        for f in fields(self):
+            getattr(self, f.name)[...] += getattr(other, f.name)
 
     def in_units(self, units: Floats) -> Self:
         """Return it in other coefficients, theta = `units` theta' for each coordinate: (d + 1, d + 1)."""
@@ -110,7 +126,20 @@ class Information:
         own = self.own + np.diag(own_weight) if self.own.shape[0] else self.own
         return type(self)(precision, self.vector + weight * mean, self.cross, own, self.own_vector)
 
+    def plus(self, other: Self) -> Self:
+        """Return the sum of both, in the same coefficients."""
+        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
     def fade(self, factor: float) -> None:
         """Let everything seen so far count `factor` times as much, in place."""
         for f in fields(self):
             getattr(self, f.name)[...] *= factor
+
+
+def _by_arm(arm: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield some rows at a time, those of one arm side by side: the arms, the rows, and where each arm's begin."""
+    order = np.argsort(arm, kind="stable")
+    for start in range(0, len(arm), ROWS):
+        rows = order[start : start + ROWS]
+        first = np.flatnonzero(np.diff(arm[rows], prepend=-1))
+        yield arm[rows[first]], rows, first

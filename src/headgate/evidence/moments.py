@@ -68,3 +68,10 @@ def unit_matrix(mean: Floats, unit: Floats) -> Floats:
     matrix = np.diag(np.concatenate([[1.0], 1.0 / unit]))
     matrix[0, 1:] = -mean / unit
     return matrix
+
+
+def inverse_unit_matrix(mean: Floats, unit: Floats) -> Floats:
+    """Return the inverse of U."""
+    matrix = np.diag(np.concatenate([[1.0], unit]))
+    matrix[0, 1:] = mean
+    return matrix

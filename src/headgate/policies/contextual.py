@@ -29,6 +29,7 @@ from headgate.oracle.terms import Terms as OracleTerms
 from headgate.policies.ask import Ask, Terms
 from headgate.policies.candidates import Candidates, candidates
 from headgate.policies.contextual_features import checked_rows
+from headgate.policies.contextual_learning import absorb, fade
 from headgate.policies.contextual_regression import Regression, calmed
 from headgate.policies.contextual_state import ContextualState
 from headgate.policies.model import Curves, ModelPolicy
@@ -66,6 +67,9 @@ class Contextual(ModelPolicy):
     calm : float > 0, default 0.3
         Of an arm's predictors the noise is multiplied by (1 + 1 / (calm v))^(-1/2) along each axis of their posterior,
         v its variance along it, but for one round in ten. Infinity never calms.
+    memory : int >= 0, default 1000
+        How many results of arms are kept, the last ones, and linearised again as more is known
+        (`contextual_learning.py`). 0: each round is linearised once, when it comes.
     """
 
     name = "contextual"
@@ -76,6 +80,7 @@ class Contextual(ModelPolicy):
     features: int | Features = 0
     slopes: bool = False
     calm: float = 0.3
+    memory: int = 1000
 
     def __post_init__(self) -> None:
         """Check."""
@@ -98,6 +103,7 @@ class Contextual(ModelPolicy):
             vars(self).update(arms=1)  # evidence, limits and whole units are those of one arm that stands for all
         super().__post_init__()
         calm = float(checks.numbers("calm", self.calm, open_least=True, infinite=True))
+        vars(self).update(memory=checks.whole("memory", self.memory, least=0))
         vars(self).update(calm=calm, slopes=bool(slopes), whole=self.whole, _candidates=self._candidates)
         vars(self).update(arms=None if given is None else self.arms)
         if self.reward == "cascade":
@@ -137,7 +143,7 @@ class Contextual(ModelPolicy):
         """Return the state before the first round; evidence without features teaches a regression nothing."""
         return ContextualState.empty(
             self.evidence_or_none(evidence), self.batch, len(self._possible), self.width, self.arms or 0,
-            self._regression.first_variances, self.width + 1 if self.slopes else 1,
+            self._regression.first_variances, self.width + 1 if self.slopes else 1, self.memory,
         )  # fmt: skip
 
     def evidence_or_none(self, evidence: Evidence | None) -> Evidence:
@@ -273,15 +279,14 @@ class Contextual(ModelPolicy):
         if not feedback.reported.any():
             return state
         for index in np.ndindex(self.batch):
-            self._regression.absorb(state, index, amount[index], feedback, z[index])
+            absorb(self._regression, state, index, amount[index], feedback, z[index])
         state.width = max(state.width, z.shape[-2])
         return state
 
     def fade(self, state: ContextualState, factor: float) -> None:
         """Let what was learned count `factor` times as much."""
         super().fade(state, factor)
-        state.information.fade(factor)
-        state.log_evidence *= factor
+        fade(state, factor)
 
     def merge(self, other: Contextual) -> None:
         """Learn all that another learner of the same configuration has seen.

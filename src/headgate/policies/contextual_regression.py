@@ -1,4 +1,4 @@
-"""The regression of a contextual policy: what is believed at a moment, and how a round is learned from.
+"""The regression of a contextual policy: what is believed at a moment; `contextual_learning` is how that comes about.
 
 A learner's index says which row of a batch it is; every law that may be the right one has a regression of its own.
 """
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from headgate.estimators.belief import Misfit
 from headgate.estimators.coefficients import Posterior
-from headgate.estimators.regression import Rows, absorbed
-from headgate.evidence.moments import joined, moments_of, unit_matrix, units_of
-from headgate.feedback import Feedback
+from headgate.evidence.moments import inverse_unit_matrix, joined, moments_of, unit_matrix, units_of
 from headgate.kernels.columns import WHOLE
 from headgate.laws import Floats
 from headgate.policies.candidates import Candidates
@@ -30,7 +28,6 @@ _MEANS = np.array([np.log(np.log(2.0)), 0.0, np.log(1.2)])  # the first beside l
 _FEWEST, _WHOLE = 2.0, 0.25  # mean of whole units that is expected at least, and variance of their log median
 _MOST = np.array([4.0, 9.0, 0.5])  # of a variance that is learned
 _WORTH = np.array([1.0, 3.0, 4.0])  # how many coefficients the variance of each group is worth before any is seen
-_FORGIVEN = 12.0  # how far a law's log evidence may fall behind: first rounds, linearised far away, are not for ever
 
 
 def calmed(away: Floats, covariance: Floats, calm: float) -> Floats:
@@ -62,6 +59,8 @@ class View(NamedTuple):
     posterior: Posterior
     columns: Floats
     """1 and standardised features of each arm of the round: (n, d + 1)."""
+    back: Floats
+    """From their coefficients to those of features as they are kept: see `Information.in_units`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +101,18 @@ class Regression:
 
     def view(
         self, state: ContextualState, index: tuple[int, ...], law: int, z: Floats, *, more: bool,
-        away: Floats | None = None,
+        away: Floats | None = None, old: bool = False,
     ) -> View:  # fmt: skip
         """The posterior under one law, in units of what has been seen, with `more` of these rows (n, d) too.
 
-        `away` are the rows measured from the reference, where somebody has them already.
+        `away` are the rows measured from the reference, where somebody has them already; `old`: what rows that are
+        still kept have told is left out.
         """
         away = state.referred(index, z) if away is None else away
         moments = joined(state.moments[index], moments_of(away)) if more else state.moments[index]
         mean, unit = units_of(moments)
-        info = state.information.at((*index, law)).in_units(unit_matrix(mean, unit))
+        seen = state.old if old else state.information
+        info = seen.at((*index, law)).in_units(unit_matrix(mean, unit))
         variances, size = state.variances[(*index, law)], self.size
         weight, middle = np.empty((size, self.width + 1)), np.zeros((size, self.width + 1))
         weight[:, 0], weight[:, 1:] = 1.0 / _INTERCEPT[:size], 1.0 / variances[:, SLOPES, None]
@@ -125,7 +126,7 @@ class Regression:
         columns[:, 0] = 1.0
         np.subtract(away, mean, out=columns[:, 1:])
         columns[:, 1:] *= 1.0 / unit
-        return View(posterior, columns)
+        return View(posterior, columns, inverse_unit_matrix(mean, unit))
 
     def believed(self, state: ContextualState, chances: Floats, z: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
         """Return predictors (batch, n, 3) of rows, their covariance, and the law: the most probable of each learner."""
@@ -194,42 +195,3 @@ class Regression:
                         _WORTH[OWN_SLOPES] + self.own * self.width
                     )
             np.minimum(found, _MOST[:size, None], out=found)
-
-    def absorb(self, state: ContextualState, index: tuple[int, ...], x: Floats, feedback: Feedback, z: Floats) -> None:
-        """Learn from one learner's round."""
-        from headgate.kernels.record import record_rows  # noqa: PLC0415  # machine code loads on first use
-        from headgate.kernels.regression import FAILED, REACHED, SEEN  # noqa: PLC0415  # as above
-
-        told, won, seen = (v[index] for v in (feedback.reported, feedback.success, feedback.threshold))
-        if not told.any():
-            return
-        every: NDArray[np.bool_] | slice = slice(None) if told.all() else told  # a slice copies nothing
-        state.refer(index, z[every])
-        away = state.referred(index, z)
-        state.moments[index] = joined(state.moments[index], moments_of(away[every]))
-        served = told & (x > 0.0)
-        on: NDArray[np.int64] | slice = slice(None) if served.all() else np.flatnonzero(served)
-        count = int(np.count_nonzero(served))
-        if count == 0:
-            return
-        arm = np.flatnonzero(served) if self.own else np.zeros(count, dtype=np.int64)
-        evidence = state.evidence
-        record_rows(evidence.bins[index], evidence.edges, arm, x[on], won[on], seen[on])
-        kind = np.where(won[on], np.where(np.isnan(seen[on]), REACHED, SEEN), FAILED)
-        given = np.where(kind == SEEN, seen[on], x[on])
-        columns = np.concatenate([np.ones((count, 1)), away[on]], axis=1)
-        silent, loud = (float(evidence.counts(name)[index].sum()) for name in ("reached", "seen"))
-        told_share = loud / (silent + loud) if silent + loud > 0.0 else 1.0
-        candidates, centre = self.candidates, float(np.log(self.max_budget))
-        for law in range(self.laws):
-            view = self.view(state, index, law, z, more=False, away=away)
-            law_columns = candidates.columns[law, arm if self.own else 0]
-            rows = Rows(
-                law_columns, candidates.maps, candidates.table, kind.astype(np.int64), given, x[on],
-                told_share, view.columns[on], arm, centre,
-            )  # fmt: skip
-            found = absorbed(view.posterior, rows)
-            state.information.at((*index, law)).add(columns, arm, found.bend, found.slope)
-            state.log_evidence[(*index, law)] += found.log_evidence
-        found_best = state.log_evidence[index].max()
-        state.log_evidence[index] = np.maximum(state.log_evidence[index] - found_best, -_FORGIVEN)

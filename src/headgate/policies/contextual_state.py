@@ -16,6 +16,9 @@ from headgate.evidence.moments import joined, no_moments, shifted
 from headgate.laws import Floats
 from headgate.policies.state import State, plain
 
+COLUMNS = 5
+"""Of a row that is kept, before its features."""
+_INFORMATION = ("precision", "vector", "cross", "own", "own_vector")
 SLOPES, OWN, OWN_SLOPES = range(3)
 """Groups of coefficients with a variance of their own: shared slopes, arms' own intercepts, arms' own slopes."""
 
@@ -46,28 +49,48 @@ class ContextualState(State):
     """The largest number of arms that a round had."""
     doubted: NDArray[np.bool_]
     """Arms whose evidence contradicts their law: (..., K)."""
+    old_precision: Floats
+    """The part of `precision` that is of rows which are no longer kept; so are the next four."""
+    old_vector: Floats
+    old_cross: Floats
+    old_own: Floats
+    old_own_vector: Floats
+    rows: Floats
+    """The last rows, which are linearised again: (..., memory, 5 + d), see `contextual_memory`."""
+    kept: NDArray[np.int64]
+    """How many rows are kept, and how many of them have come since all were linearised last: (..., 2)."""
 
     def from_dict(self, data: Mapping[str, Any]) -> Self:
-        """Read; a state of another release doubts nobody yet."""
-        return State.from_dict(self, {"doubted": plain(self.doubted), **data})
+        """Read; a state of another release doubts nobody yet, and keeps no rows."""
+        later: dict[str, Any] = {name: plain(getattr(self, name)) for name in ("doubted", "rows", "kept")}
+        later |= {f"old_{name}": data[name] for name in _INFORMATION}
+        return State.from_dict(self, later | dict(data))
 
     @classmethod
     def empty(
-        cls, evidence: Evidence, lead: tuple[int, ...], laws: int, features: int, arms: int, variances: Floats, own: int
-    ) -> ContextualState:
+        cls, evidence: Evidence, lead: tuple[int, ...], laws: int, features: int, arms: int, variances: Floats,
+        own: int, memory: int,
+    ) -> ContextualState:  # fmt: skip
         """Return the state of nothing; `variances` (C, 3) are those before anything is seen, `own` counts columns."""
         size, o = len(variances) * (features + 1), len(variances) * own
-        info = Information.empty(size, arms, o, (*lead, laws))
+        info, old = (Information.empty(size, arms, o, (*lead, laws)) for _ in range(2))
         return cls(
             evidence, 0, info.precision, info.vector, info.cross, info.own, info.own_vector, np.zeros((*lead, laws)),
             np.tile(variances, (*lead, laws, 1, 1)), np.full((*lead, features), np.nan), no_moments(features, lead),
             max(arms, 1), np.zeros((*lead, arms), dtype=np.bool_),
+            old.precision, old.vector, old.cross, old.own, old.own_vector,
+            np.zeros((*lead, memory, COLUMNS + features)), np.zeros((*lead, 2), dtype=np.int64),
         )  # fmt: skip
 
     @property
     def information(self) -> Information:
         """The arrays of all learners and laws, not copied."""
         return Information(self.precision, self.vector, self.cross, self.own, self.own_vector)
+
+    @property
+    def old(self) -> Information:
+        """The part of it that is of rows which are no longer kept, not copied."""
+        return Information(*(getattr(self, f"old_{name}") for name in _INFORMATION))
 
     def referred(self, index: tuple[int, ...], z: Floats) -> Floats:
         """Return rows (n, d) measured from the reference; what is missing lies there."""
@@ -88,7 +111,10 @@ class ContextualState(State):
             reference[fresh] = _means(z)[fresh]
 
     def merge(self, other: ContextualState) -> None:
-        """Add what another learner has seen, in place: the sum of both, whose linearisations stay as they are."""
+        """Add what another learner has seen, in place: the sum of both, whose linearisations stay as they are.
+
+        The other's rows are not kept.
+        """
         if self.precision.shape != other.precision.shape or self.cross.shape != other.cross.shape:
             raise ShapeError(
                 "learners merge only with the same laws, features and arms, got "
@@ -104,9 +130,9 @@ class ContextualState(State):
             units = np.eye(len(by) + 1)
             units[0, 1:] = by
             for law in range(self.precision.shape[len(index)]):
-                place = (*index, law)
-                for total, more in zip(_arrays(self, place), _arrays(other, place, units), strict=True):
-                    total[...] += more
+                more = other.information.at((*index, law)).in_units(units)
+                for total in (self.information, self.old):
+                    total.at((*index, law)).include(more)
         self.log_evidence += other.log_evidence
         self.evidence, self.width, self.round = evidence, max(self.width, other.width), self.round + other.round
 
@@ -116,10 +142,3 @@ def _means(z: Floats) -> Floats:
     there = ~np.isnan(z)
     count = np.maximum(there.sum(axis=0), 1)
     return np.where(there.any(axis=0), np.where(there, z / count, 0.0).sum(axis=0), np.nan)
-
-
-def _arrays(state: ContextualState, place: tuple[int, ...], units: Floats | None = None) -> tuple[Floats, ...]:
-    info = state.information.at(place)
-    if units is not None:
-        info = info.in_units(units)
-    return info.precision, info.vector, info.cross, info.own, info.own_vector

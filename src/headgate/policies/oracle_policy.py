@@ -16,7 +16,7 @@ from headgate.oracle.terms import Terms
 from headgate.policies.ask import Ask
 from headgate.policies.model import Curves, ModelPolicy
 from headgate.policies.state import State
-from headgate.problem.arms import checked_kinds
+from headgate.problem.given import checked_kinds
 
 
 @final

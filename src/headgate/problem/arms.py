@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from headgate.feedback import Feedback
 from headgate.laws import Floats, Law, PerArm, PerKind, as_law, simplest
 from headgate.names import ByArm, amounts_of, by_name, checked_names, flags_by_name, listed, place_of, usual_names
 from headgate.oracle import REWARDS, Reward
+from headgate.problem.given import called_names, checked_kinds, law_of_kinds, shape_of_arms
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,7 +54,7 @@ class KnownArms:
     ) -> None:
         if arms is not None and names is not None:
             raise ParameterError("arms and names are the same here: give one of them")
-        called = _called(names if arms is None else arms)
+        called = called_names(names if arms is None else arms)
         by_arm: ArrayLike = by_name(value, called, 1.0)
         share = None if kinds is None else checked_kinds(kinds)
         given: Any = law
@@ -62,13 +63,13 @@ class KnownArms:
         lam = checks.numbers("rate", rate, open_least=True)
         worth = checks.numbers("value", by_arm)
         if share is None:
-            shape = _shape_of_arms(
+            shape = shape_of_arms(
                 {"activation": p.shape, "rate": lam.shape, "value": worth.shape, "law": joined.arm_axis()}
             )
             per_arm = shape
         else:
             of_value = (*worth.shape[:-1], 1, worth.shape[-1]) if worth.ndim else ()  # a value has no axis of kinds
-            shape = _shape_of_arms(
+            shape = shape_of_arms(
                 {"activation": p.shape, "rate": lam.shape, "value": of_value, "law": joined.arm_axis()}
             )
             if len(shape) < 2 or shape[-2] not in {1, share.size}:
@@ -250,59 +251,3 @@ class KnownArms:
                 f"an allocation of shape {amount.shape} does not fit a batch of shape {self.batch}"
             ) from cause
         return amount
-
-
-def upper_of_eligible(upper: ArrayLike, eligible: ArrayLike, lower: ArrayLike) -> ArrayLike:
-    """Return the most that each arm may get: 0 for those that do not take part."""
-    if eligible is True:
-        return upper
-    able = np.asarray(eligible)
-    if able.dtype.kind not in "biuf" or not np.isin(able, (0, 1)).all():
-        raise ParameterError(f"eligible must be true or false for each arm, got {eligible!r}")
-    able = able.astype(np.bool_)
-    if np.any(np.broadcast_arrays(np.asarray(lower) > 0.0, ~able)[0] & ~able):
-        raise BudgetError(f"lower must be 0 for arms that are not eligible, got {lower!r} and eligible {eligible!r}")
-    return np.where(able, upper, 0.0)
-
-
-def checked_kinds(kinds: ArrayLike) -> Floats:
-    """Return how frequent each kind is: one axis, numbers that add up to 1."""
-    share = checks.numbers("kinds", kinds, most=1.0)
-    if share.ndim != 1 or share.size == 0:
-        raise ShapeError(f"kinds must be the probability of each kind of rounds, (Q,), got shape {share.shape}")
-    if abs(share.sum() - 1.0) > 1e-9:
-        raise ParameterError(f"kinds must add up to 1, got {share.tolist()}, which add up to {share.sum():.12g}")
-    fresh = np.array(share)
-    fresh.flags.writeable = False
-    return fresh
-
-
-def law_of_kinds(law: Any) -> Law:
-    """Return one law: of all kinds, or Q sequences of K laws, one for each kind and arm, joined."""
-    nested = isinstance(law, Sequence) and not isinstance(law, str) and len(law) > 0
-    if nested and all(isinstance(row, Sequence) and not isinstance(row, str) for row in law):
-        rows = tuple(tuple(row) for row in law)
-        return as_law(rows[0]) if all(row == rows[0] for row in rows) else PerKind(tuple(PerArm(row) for row in rows))
-    return as_law(law)
-
-
-def _shape_of_arms(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the common shape (..., K), or raise if the arrays disagree about K or the batch."""
-    arms = {name: shape[-1] for name, shape in shapes.items() if shape}
-    if len(set(arms.values())) != 1 or 0 in arms.values():
-        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ShapeError(f"activation, rate, value and law must have the same number of arms, at least 1, got {got}")
-    try:
-        return np.broadcast_shapes(*shapes.values())
-    except ValueError as cause:
-        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ShapeError(f"the batch axes of activation, rate, value and law must broadcast, got {got}") from cause
-
-
-def _called(names: Any) -> list[str] | None:
-    """Return names as they were given, whatever holds them: a list, a tuple, an array, a column of a table."""
-    if names is None:
-        return None
-    if isinstance(names, str | int) or not isinstance(names, Iterable):
-        raise ParameterError(f"names must be text, one for each arm, such as arms=['q1', 'q2'], got {names!r}")
-    return list(names)

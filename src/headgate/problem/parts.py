@@ -11,8 +11,9 @@ from headgate.errors import ParameterError, ShapeError, UnsupportedError
 from headgate.laws import Floats, Points, law_of_kind
 from headgate.oracle import Limits
 from headgate.oracle.curves import check_points
-from headgate.problem.arms import KnownArms, upper_of_eligible
+from headgate.problem.arms import KnownArms
 from headgate.problem.file import ProblemTable
+from headgate.problem.given import upper_of_eligible
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

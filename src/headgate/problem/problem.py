@@ -23,7 +23,8 @@ from headgate.oracle.live_bound import live_bound
 from headgate.oracle.plan import Plan, arms_of, best_plan, check_budgets
 from headgate.oracle.terms import Terms
 from headgate.problem import file
-from headgate.problem.arms import KnownArms, upper_of_eligible
+from headgate.problem.arms import KnownArms
+from headgate.problem.given import upper_of_eligible
 from headgate.problem.parts import arguments_of, measured_curves, one_round, table_of
 
 if TYPE_CHECKING:
