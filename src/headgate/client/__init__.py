@@ -2,24 +2,19 @@
 
 from headgate.client.answers import Allocator as Allocator
 from headgate.client.answers import Arm as Arm
-from headgate.client.answers import ArmEstimate as ArmEstimate
-from headgate.client.answers import Compared as Compared
-from headgate.client.answers import Comparison as Comparison
 from headgate.client.answers import Counts as Counts
 from headgate.client.answers import Decision as Decision
 from headgate.client.answers import EdgeState as EdgeState
-from headgate.client.answers import Estimates as Estimates
 from headgate.client.answers import ImportAnswer as ImportAnswer
 from headgate.client.answers import Learner as Learner
 from headgate.client.answers import OutcomeAnswer as OutcomeAnswer
 from headgate.client.answers import PushAnswer as PushAnswer
 from headgate.client.answers import Round as Round
 from headgate.client.answers import Step as Step
-from headgate.client.answers import Why as Why
+from headgate.client.async_client import AsyncClient as AsyncClient
 from headgate.client.breaker import Breaker as Breaker
 from headgate.client.buffer import AsyncBuffer as AsyncBuffer
 from headgate.client.buffer import Buffer as Buffer
-from headgate.client.client import AsyncClient as AsyncClient
 from headgate.client.client import Client as Client
 from headgate.client.errors import AccessError as AccessError
 from headgate.client.errors import ClientError as ClientError
@@ -30,4 +25,9 @@ from headgate.client.errors import NotFoundError as NotFoundError
 from headgate.client.errors import RateLimitError as RateLimitError
 from headgate.client.errors import ServerError as ServerError
 from headgate.client.errors import UnavailableError as UnavailableError
+from headgate.client.estimates import ArmEstimate as ArmEstimate
+from headgate.client.estimates import Compared as Compared
+from headgate.client.estimates import Comparison as Comparison
+from headgate.client.estimates import Estimates as Estimates
+from headgate.client.estimates import Why as Why
 from headgate.client.retry import Retry as Retry

@@ -19,7 +19,8 @@ from headgate.client.errors import ClientError, InvalidRequestError, Unavailable
 from headgate.errors import InputError
 
 if TYPE_CHECKING:
-    from headgate.client.client import AsyncClient, Client
+    from headgate.client.async_client import AsyncClient
+    from headgate.client.client import Client
 
 _MOST_IN_A_CALL = 500
 _MOST_REFUSALS = 1_000

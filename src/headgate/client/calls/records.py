@@ -8,15 +8,16 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from headgate.client import answers
-from headgate.client.answers import Comparison, Estimates, ImportAnswer, Json, Page, RetractionAnswer, reader
+from headgate.client.answers import ImportAnswer, Json, Page, RetractionAnswer, reader
 from headgate.client.calls.call import Call, HasDict, allocator_path, as_json, path_part
+from headgate.client.estimates import Comparison, Estimates, read_estimates
 from headgate.errors import InputError
 
 
 def estimates(name: str, *, budget: float | None = None, level: float = 0.9) -> Call[Estimates]:
     """Return what is known of every arm, with intervals, and the best allocation of `budget` by it."""
     query = {"level": level} if budget is None else {"level": level, "budget": budget}
-    return Call("GET", f"{allocator_path(name)}/estimates?{urlencode(query)}", None, answers.read_estimates)
+    return Call("GET", f"{allocator_path(name)}/estimates?{urlencode(query)}", None, read_estimates)
 
 
 def comparison(name: str, *, level: float = 0.95) -> Call[Comparison]:

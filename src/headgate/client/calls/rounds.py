@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headgate.client import answers
-from headgate.client.answers import Decision, Json, OutcomeAnswer, Round, Why, reader
+from headgate.client.answers import Decision, Json, OutcomeAnswer, Round, reader
 from headgate.client.calls.call import Call, allocator_path, as_json, path_part
 from headgate.client.errors import ClientError
+from headgate.client.estimates import Why
 from headgate.errors import InputError
 
 Results = Mapping[str, float | bool | None]
