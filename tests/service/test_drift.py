@@ -287,11 +287,12 @@ def test_it_begins_to_fade_changes_its_pace_and_stops(database: Database, clock:
 
 def test_a_clock_that_is_behind_records_in_the_window_that_is_under_way(database: Database, clock: Clock) -> None:
     ahead, behind = Ledger(database), Ledger(database)
-    asking.create(ahead, policy=EVEN, half_life=8 * 3600.0, feedback_deadline=HOUR / 1e6 / 60.0)
+    asking.create(ahead, policy=EVEN, half_life=8 * 3600.0, feedback_deadline=540.0)
     made = asking.decide(behind, "slow")["allocation"]
     clock.pass_by(1.0)
     asking.play(ahead, 2)
-    clock.pass_by(-0.5)
+    clock.pass_by(-0.9)
+    assert clock.now < database.look(lambda c: row_of(c, "quiz"))["window_at"]
     behind.answer([asking.tell("slow", results(made, {"q1"}))])
     at = database.look(lambda c: c.execute(select(schema.reports.c.recorded_at)).scalars().all())
     assert min(at) >= database.look(lambda c: row_of(c, "quiz"))["window_at"]
