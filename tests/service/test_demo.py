@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from headgate.service import clock, demo, views
-from headgate.service.bodies import Counts
 from headgate.service.engine.queue import Ledger, Queue
 from headgate.service.service import Service
 from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database
+from headgate.service.view_bodies import Counts
 from tests.service.asking import create
 
 

@@ -25,11 +25,11 @@ from math import log, sqrt
 from scipy import special
 from sqlalchemy import Connection, select
 
-from headgate.service.bodies import Compared, Comparison
 from headgate.service.engine.modes import ModeSum
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import schema
 from headgate.service.store.rows import row_of
+from headgate.service.view_bodies import Compared, Comparison
 
 LEVEL = 0.95
 LEAST = 30

@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection, RowMapping, func, select
 
 from headgate.estimators import Estimate, likelihood
-from headgate.service import bodies, clock
+from headgate.service import bodies, clock, view_bodies
 from headgate.service.beliefs import best_by
 from headgate.service.engine.learner import Learner, read_evidence
 from headgate.service.engine.records import Heard, LoggedDecision, hear, in_full, the_one
@@ -18,20 +18,20 @@ from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import arms_of, row_of
 
 
-def allocator(connection: Connection, name: str) -> bodies.Allocator:
+def allocator(connection: Connection, name: str) -> view_bodies.Allocator:
     """Return an allocator as it stands."""
     return _allocator(connection, row_of(connection, name))
 
 
-def allocators(connection: Connection, asker: Asker = ANYBODY) -> list[bodies.Allocator]:
+def allocators(connection: Connection, asker: Asker = ANYBODY) -> list[view_bodies.Allocator]:
     """Return all allocators that exist for who asks, by name."""
     table = schema.allocators
     rows = connection.execute(select(table).order_by(table.c.name)).mappings().all()
     return [_allocator(connection, row) for row in rows if asker.sees(row["name"])]
 
 
-def _allocator(connection: Connection, row: RowMapping) -> bodies.Allocator:
-    return bodies.Allocator.model_validate(
+def _allocator(connection: Connection, row: RowMapping) -> view_bodies.Allocator:
+    return view_bodies.Allocator.model_validate(
         {
             "name": row["name"],
             "spec": json.loads(row["spec"]),
@@ -48,13 +48,13 @@ def _allocator(connection: Connection, row: RowMapping) -> bodies.Allocator:
     )
 
 
-def counts(connection: Connection, row: RowMapping) -> bodies.Counts:
+def counts(connection: Connection, row: RowMapping) -> view_bodies.Counts:
     """Return what became of an allocator's decisions."""
     waiting, unit = schema.waiting, json.loads(row["spec"])["max_budget"] / schema.BUDGET_UNITS
     number = select(func.count()).select_from(waiting).where(waiting.c.allocator_id == row["id"])
     expired = connection.execute(number.where(waiting.c.expires_at < clock.now())).scalar_one()
     same = ("decisions", "complete", "late", "duplicates", "contradictions", "reward")
-    return bodies.Counts(
+    return view_bodies.Counts(
         **{name: row[name] for name in same},
         pending=max(connection.execute(number).scalar_one() - expired, 0),
         expired=expired,
@@ -63,7 +63,9 @@ def counts(connection: Connection, row: RowMapping) -> bodies.Counts:
     )
 
 
-def estimates(connection: Connection, name: str, budget: float | None = None, level: float = 0.9) -> bodies.Estimates:
+def estimates(
+    connection: Connection, name: str, budget: float | None = None, level: float = 0.9
+) -> view_bodies.Estimates:
     """Return what is known of every arm in use, and the best allocation by it."""
     learner = Learner(connection, row_of(connection, name))
     evidence, most = learner.state.evidence, learner.spec.max_budget
@@ -77,11 +79,11 @@ def estimates(connection: Connection, name: str, budget: float | None = None, le
     whole, words = learner.evidence, knowledge(found)
     trials, won = whole.trials[learner.active], whole.successes[learner.active]
     faded = (None, None) if learner.fading is None else (evidence.trials, evidence.successes)
-    return bodies.Estimates(
+    return view_bodies.Estimates(
         allocator=name,
         level=level,
         arms=[
-            bodies.ArmEstimate.model_validate(
+            view_bodies.ArmEstimate.model_validate(
                 {
                     "arm": arm,
                     "known": words[i],
@@ -123,7 +125,7 @@ def evidence(connection: Connection, name: str) -> bodies.EvidenceBody:
     return bodies.EvidenceBody.model_validate(seen.to_dict(names))
 
 
-def history(connection: Connection, name: str, before: int | None, limit: int) -> bodies.History:
+def history(connection: Connection, name: str, before: int | None, limit: int) -> view_bodies.History:
     """Return a page of decisions, newest first, with what was heard of them."""
     row, table = row_of(connection, name), schema.decisions
     query = select(table).where(table.c.allocator_id == row["id"])
@@ -134,10 +136,10 @@ def history(connection: Connection, name: str, before: int | None, limit: int) -
     if heard:
         hear(connection, heard)
     items = [_item(row, heard[row["allocator_id"], row["round"]]) for row in rows]
-    return bodies.History(items=items, next_before=rows[-1]["round"] if len(rows) == limit else None)
+    return view_bodies.History(items=items, next_before=rows[-1]["round"] if len(rows) == limit else None)
 
 
-def decisions(connection: Connection, name: str, after: int | None, limit: int) -> bodies.DecisionLog:
+def decisions(connection: Connection, name: str, after: int | None, limit: int) -> view_bodies.DecisionLog:
     """Return a page of decisions, oldest first, with what was heard of them."""
     row, table = row_of(connection, name), schema.decisions
     query = select(table).where(table.c.allocator_id == row["id"])
@@ -148,7 +150,7 @@ def decisions(connection: Connection, name: str, after: int | None, limit: int) 
     if rows:
         hear(connection, heard)
     items = [_item(one, heard[one["allocator_id"], one["round"]]) for one in rows]
-    return bodies.DecisionLog(items=items, next_after=rows[-1]["round"] if len(rows) == limit else None)
+    return view_bodies.DecisionLog(items=items, next_after=rows[-1]["round"] if len(rows) == limit else None)
 
 
 def decision_row(
@@ -167,7 +169,7 @@ def decision_row(
 
 def decision(
     connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY
-) -> bodies.HistoryItem:
+) -> view_bodies.HistoryItem:
     """Return one decision with what was heard of it."""
     row = decision_row(connection, decision_id, name, asker)
     hear(connection, {(row["allocator_id"], row["round"]): (heard := Heard())})
@@ -189,8 +191,8 @@ def live(connection: Connection, decision_id: str, name: str | None = None, aske
     return found.model_copy(update={"step": None, "done": True}) if row["done"] else found
 
 
-def _item(row: RowMapping, heard: Heard) -> bodies.HistoryItem:
-    return bodies.HistoryItem.model_validate(
+def _item(row: RowMapping, heard: Heard) -> view_bodies.HistoryItem:
+    return view_bodies.HistoryItem.model_validate(
         {
             "round": row["round"],
             "decision": json.loads(row["answer"]),

@@ -22,7 +22,7 @@ from headgate.kernels.bins import COUNT, SUM
 from headgate.laws import Floats
 from headgate.oracle import standard_form
 from headgate.policies import Thompson
-from headgate.service.bodies import EvidenceBody, Why
+from headgate.service.bodies import EvidenceBody
 from headgate.service.engine import windows
 from headgate.service.engine.learner import Learner, of_arms_and_budgets
 from headgate.service.engine.modes import unguarded
@@ -34,6 +34,7 @@ from headgate.service.engine.versions import changed_since
 from headgate.service.faults import ConflictError
 from headgate.service.store import schema
 from headgate.service.store.keys import ANYBODY, Asker
+from headgate.service.view_bodies import Why
 from headgate.service.views import decision_row
 
 _NEGLIGIBLE = 41

@@ -9,22 +9,13 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 
 from headgate.service import views
-from headgate.service.bodies import (
-    Allocator,
-    Allocators,
-    Comparison,
-    DecisionLog,
-    Estimates,
-    EvidenceBody,
-    History,
-    ImportAnswer,
-    NewAllocator,
-)
+from headgate.service.bodies import EvidenceBody, ImportAnswer, NewAllocator
 from headgate.service.comparison import LEVEL, compare
 from headgate.service.engine import changes, versions
 from headgate.service.faults import RefusedError
 from headgate.service.service import Actor, Asks, Here, Service
 from headgate.service.spec import AllocatorChange, ArmName, ArmSpec, DecisionId, Name, Versions
+from headgate.service.view_bodies import Allocator, Allocators, Comparison, DecisionLog, Estimates, History
 from headgate.service.web.errors import CONFLICT, NOT_FOUND, RESPONSES
 
 _MOST_ROUND = 2**62

@@ -17,10 +17,11 @@ from prometheus_client.registry import Collector
 from sqlalchemy import Connection
 
 from headgate.service import upkeep, views
-from headgate.service.bodies import Allocator, Comparison, Counts, Health
+from headgate.service.bodies import Health
 from headgate.service.comparison import LEVEL, comparisons
 from headgate.service.faults import UnavailableError
 from headgate.service.service import Asks, Here
+from headgate.service.view_bodies import Allocator, Comparison, Counts
 from headgate.service.web.errors import RESPONSES
 
 router = APIRouter(tags=["health"])

@@ -13,7 +13,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from headgate.service import bodies, views
+from headgate.service import bodies, view_bodies, views
 from headgate.service.engine.records import Decide, Report, StepTaken
 from headgate.service.service import Asks, Here
 from headgate.service.spec import DecisionId, Name
@@ -80,25 +80,25 @@ async def get_live(live_id: DecisionId, service: Here, asker: Asks) -> bodies.Li
 
 
 @router.get("/allocators/{name}/decisions/{decision_id}")
-async def get_decision_of(name: Name, decision_id: DecisionId, service: Here, asker: Asks) -> bodies.HistoryItem:
+async def get_decision_of(name: Name, decision_id: DecisionId, service: Here, asker: Asks) -> view_bodies.HistoryItem:
     """Return a decision and what has been reported of it."""
     return await service.look(views.decision, decision_id, name, asker)
 
 
 @router.get("/decisions/{decision_id}", responses=CONFLICT)
-async def get_decision(decision_id: DecisionId, service: Here, asker: Asks) -> bodies.HistoryItem:
+async def get_decision(decision_id: DecisionId, service: Here, asker: Asks) -> view_bodies.HistoryItem:
     """Return the only decision of that id; 409 where several allocators have one."""
     return await service.look(views.decision, decision_id, None, asker)
 
 
 @router.get("/allocators/{name}/decisions/{decision_id}/why", responses=CONFLICT)
-async def get_why_of(name: Name, decision_id: DecisionId, service: Here, asker: Asks) -> bodies.Why:
+async def get_why_of(name: Name, decision_id: DecisionId, service: Here, asker: Asks) -> view_bodies.Why:
     """Return why a decision is as it is: per arm the estimate then, the draw, the marginal; and the price."""
     return await service.look(why, decision_id, name, asker)
 
 
 @router.get("/decisions/{decision_id}/why", responses=CONFLICT)
-async def get_why(decision_id: DecisionId, service: Here, asker: Asks) -> bodies.Why:
+async def get_why(decision_id: DecisionId, service: Here, asker: Asks) -> view_bodies.Why:
     """Return why the only decision of that id is as it is; 409 also where several allocators have one."""
     return await service.look(why, decision_id, None, asker)
 

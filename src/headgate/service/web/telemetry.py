@@ -14,9 +14,9 @@ from typing import Any
 import headgate
 from headgate.extras import extra
 from headgate.service import views
-from headgate.service.bodies import Counts
 from headgate.service.faults import UnavailableError
 from headgate.service.service import Service
+from headgate.service.view_bodies import Counts
 
 
 def start(service: Service) -> Callable[[], None]:
