@@ -46,7 +46,7 @@ MAKERS: dict[str, MakePolicy] = {
     "thompson": Thompson,
     "contextual": Contextual,
     "contextual features": partial(Contextual, features=3),
-    "contextual slopes": partial(Contextual, features=2, slopes=True),
+    "contextual slopes": partial(Contextual, features=2, slopes=True, memory=40),
     "lr-ucb": LRUCB,
     "guarded": guarded,
     "ra-ucb": partial(RAUCB, rounds=60),

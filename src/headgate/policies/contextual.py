@@ -35,6 +35,7 @@ from headgate.policies.contextual_state import ContextualState
 from headgate.policies.model import Curves, ModelPolicy
 from headgate.policies.net import due
 
+_MEMORY = 1000  # rows that are kept by default, where arms come once
 _UNCALMED = 0.1  # the share of rounds whose draw is not calmed
 _OFTEN, _SELDOM = 64, 16  # variances are found again in each of the first rounds, later in one of so many
 
@@ -67,9 +68,9 @@ class Contextual(ModelPolicy):
     calm : float > 0, default 0.3
         Of an arm's predictors the noise is multiplied by (1 + 1 / (calm v))^(-1/2) along each axis of their posterior,
         v its variance along it, but for one round in ten. Infinity never calms.
-    memory : int >= 0, default 1000
+    memory : int >= 0 or None, default None
         How many results of arms are kept, the last ones, and linearised again as more is known
-        (`contextual_learning.py`). 0: each round is linearised once, when it comes.
+        (`contextual_learning.py`). 0: each round is linearised once, when it comes. None: 1,000 without `arms`, 0 with.
     """
 
     name = "contextual"
@@ -80,7 +81,7 @@ class Contextual(ModelPolicy):
     features: int | Features = 0
     slopes: bool = False
     calm: float = 0.3
-    memory: int = 1000
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         """Check."""
@@ -103,7 +104,8 @@ class Contextual(ModelPolicy):
             vars(self).update(arms=1)  # evidence, limits and whole units are those of one arm that stands for all
         super().__post_init__()
         calm = float(checks.numbers("calm", self.calm, open_least=True, infinite=True))
-        vars(self).update(memory=checks.whole("memory", self.memory, least=0))
+        if self.memory is not None:
+            vars(self).update(memory=checks.whole("memory", self.memory, least=0))
         vars(self).update(calm=calm, slopes=bool(slopes), whole=self.whole, _candidates=self._candidates)
         vars(self).update(arms=None if given is None else self.arms)
         if self.reward == "cascade":
@@ -135,6 +137,11 @@ class Contextual(ModelPolicy):
         return Regression(self._candidates, self._size, self.width, self.arms or 0, self.slopes, self.max_budget)
 
     @cached_property
+    def _kept(self) -> int:
+        """How many rows are kept at most."""
+        return (_MEMORY if self.arms is None else 0) if self.memory is None else self.memory
+
+    @cached_property
     def _netted(self) -> bool:
         """Whether the law is checked: arms have evidence of their own, and do not count in whole units."""
         return self.arms is not None and not self._any_whole
@@ -143,7 +150,7 @@ class Contextual(ModelPolicy):
         """Return the state before the first round; evidence without features teaches a regression nothing."""
         return ContextualState.empty(
             self.evidence_or_none(evidence), self.batch, len(self._possible), self.width, self.arms or 0,
-            self._regression.first_variances, self.width + 1 if self.slopes else 1, self.memory,
+            self._regression.first_variances, self.width + 1 if self.slopes else 1, self._kept,
         )  # fmt: skip
 
     def evidence_or_none(self, evidence: Evidence | None) -> Evidence:
