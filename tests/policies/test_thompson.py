@@ -50,9 +50,36 @@ def test_noise_is_calmed_by_successes() -> None:
         settle(policy)
     seen = float(quiet.evidence.successes[0])
     spread = [np.std([np.log(draw_of(policy, t)[0, RATE]) for t in range(500, 2500)]) for policy in (loud, quiet)]
-    # One draw in ten is half as wide again. Two standard deviations from 2,000 draws each: an error of 6%.
-    calmed = np.sqrt(0.1 * 1.5**2 + 0.9 / (1.0 + seen / 10.0))
+    # One draw in twenty is half as wide again and of slower curves alone, its mean sqrt(2 / pi) of that away. Two
+    # standard deviations from 2,000 draws each: an error of 6%.
+    calmed = np.sqrt(0.05 * 1.5**2 + 0.95 / (1.0 + seen / 10.0) - (0.05 * 1.5) ** 2 * 2.0 / np.pi)
     assert spread[1] / spread[0] == pytest.approx(calmed, rel=0.16)
+
+
+@pytest.mark.parametrize("idle", [False, True])
+def test_bold_draws_of_an_arm_in_use_are_of_slower_curves(idle: bool) -> None:
+    """Calm is so strong that all but the bold draws are at the median: counts within 4.5 standard deviations."""
+    policy = Thompson(hg.Exponential(), arms=1, max_budget=40.0, seed=5, calm=1e-9)
+    played(hg.Exponential(), policy, 300, seed=6)
+    settle(policy)
+    policy.state.idle = np.array([idle])
+    log_rate = np.array([np.log(draw_of(policy, turn)[0, RATE]) for turn in range(1000, 5000)])
+    away = log_rate - np.median(log_rate)
+    slower, faster = np.count_nonzero(away < -0.01), np.count_nonzero(away > 0.01)
+    most = 4.5 * np.sqrt(200.0)
+    assert slower == pytest.approx(200, abs=most)  # one in twenty, or half of one in ten
+    assert faster == (pytest.approx(200, abs=most) if idle else 0)
+
+
+def test_an_arm_of_fewer_than_three_successes_has_no_bold_draws() -> None:
+    policy = Thompson(hg.Exponential(), arms=1, max_budget=40.0, seed=5, calm=1e-9)
+    spread = []
+    for first in (1000, 2000, 3000):
+        x = policy.allocate(4.0)
+        policy.observe(x, hg.Feedback(np.array([True]), np.array([1.0])))
+        settle(policy)
+        spread.append(np.ptp([np.log(draw_of(policy, turn)[0, RATE]) for turn in range(first, first + 300)]))
+    assert max(spread[:2]) < 0.01 < spread[2]
 
 
 def test_an_unknown_arm_is_expected_to_be_like_the_others() -> None:

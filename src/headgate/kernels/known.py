@@ -8,7 +8,7 @@ from headgate.kernels.compiled import gufunc
 from headgate.kernels.cure import POINTS, SUMS
 from headgate.kernels.curves import COLUMNS
 from headgate.kernels.line import MOST_KNOTS
-from headgate.kernels.posterior import calmness, draw_line, plan_refresh, pool, refresh_line, stream
+from headgate.kernels.posterior import draw_line, plan_refresh, pool, refresh_line, stream
 
 
 @gufunc(
@@ -36,5 +36,5 @@ def sample_known(
                 candidate, maps, table, bins[i], edges, prior, points, sums, row, missing, room, moments, arm
             )  # fmt: skip
             plan_refresh(bins[i], clock, i, arm)
-        draw_line(candidate, arm, calmness(arm, calm, idle[i], key, first), key, first, level, draw[i])
+        draw_line(candidate, arm, calm, idle[i], key, first, level, draw[i])
     pool(arms, hyperprior, pooling, pooled)

@@ -39,7 +39,7 @@ from headgate.kernels.line import MOST_KNOTS
 from headgate.kernels.noise import uniform
 from headgate.kernels.part import njit
 from headgate.kernels.population import PARTICLE, PL, PS, PT, SIGMA, SIZE, WEIGHT, population
-from headgate.kernels.posterior import calmness, draw_line, plan_refresh, pool, refresh_line, stream
+from headgate.kernels.posterior import BOLD, calmness, draw_line, plan_refresh, pool, refresh_line, stream
 from headgate.kernels.special import ndtri
 
 _RARE = 1e-3  # a law of smaller probability is looked at ...
@@ -163,12 +163,10 @@ def sample(
                     missing, particles, arm,
                 )  # fmt: skip
             plan_refresh(bins[i], clock, i, arm)
-        calmed = calmness(arm, calm, idle[i], key, first)
-        if not line:  # a population has no curves beyond its own
-            calmed = min(calmed, 1.0)
         if line:
-            draw_line(candidates[0, i], arm, calmed, key, first, level, draw[i])
+            draw_line(candidates[0, i], arm, calm, idle[i], key, first, level, draw[i])
             continue
+        calmed = min(calmness(arm, calm, idle[i], BOLD, key, first), 1.0)  # a population has no curves beyond its own
         z = ndtri(uniform(key, first + np.uint64(1)))
         at = DRAWS + 3 * int(uniform(key, first + np.uint64(2)) * LEVELS)
         law = int(arm[at])

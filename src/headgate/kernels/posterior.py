@@ -43,8 +43,13 @@ _PERIOD = 32  # ... and at least every so many rounds
 _WIDEST = 25.0  # how many times wider than expected the arms may be taken to be
 _PATIENCE = 5.0  # how many times more successes calm an idle arm
 _HALF = 0.5  # of the arms' own variance counts as spread between arms: all of it, as EM has it, over-disperses
-_BOLD = 0.1  # share of draws that are not calmed, but ...
+BOLD = 0.1  # share of draws that are not calmed, but ...
 _BOLDER = 1.5  # ... so many times as wide as the posterior: what the pooled prior finds unlikely is looked at too
+# Of an arm in use whose shape is known, bold draws are fewer and of slower curves only: giving more than is believed
+# best tells a slow arm of large p from a fast one of small p, giving less tells nothing.
+_SLOW = 0.05  # their share ...
+_FEW = 3.0  # ... from so many successes on
+_ACROSS = 0.3  # what noise of logit p given such a curve is multiplied by, and by _BOLDER
 _STRIDE = 256  # random numbers set aside for an arm in a round
 
 
@@ -84,9 +89,9 @@ def plan_refresh(bins, clock, i, arm):
 
 
 @njit(error_model="numpy")
-def calmness(arm, calm, idle, key, first):
-    """What the arm's noise is multiplied by."""
-    if uniform(key, first) < _BOLD:
+def calmness(arm, calm, idle, bold, key, first):
+    """What the arm's noise is multiplied by; `bold` is the share of draws that are not calmed."""
+    if uniform(key, first) < bold:
         return _BOLDER if calm < np.inf else 1.0
     return 1.0 / math.sqrt(1.0 + arm[SUCCESSES] / (_PATIENCE * calm if idle else calm))
 
@@ -104,10 +109,14 @@ def refresh_line(candidate, maps, table, bins, edges, prior, points, sums, row, 
 
 
 @njit(error_model="numpy")
-def draw_line(candidate, arm, calmed, key, first, level, draw):
+def draw_line(candidate, arm, calm, idle, key, first, level, draw):
     """Draw l from the levels of an arm, then logit p given it."""
-    z = ndtri(uniform(key, first + np.uint64(1)))
-    position = (calmed * ndtri(uniform(key, first + np.uint64(2))) - FIRST) / STEP
+    bold = BOLD if idle else _SLOW if arm[SUCCESSES] >= _FEW else 0.0
+    calmed = calmness(arm, calm, idle, bold, key, first)
+    z, along = ndtri(uniform(key, first + np.uint64(1))), ndtri(uniform(key, first + np.uint64(2)))
+    if calmed > 1.0 and not idle:
+        z, along = _ACROSS * z, abs(along)
+    position = (calmed * along - FIRST) / STEP
     cell = min(max(int(position), 0), LEVELS - 2)
     share, at = position - cell, DRAWS + LEVEL * cell
     for c in range(LEVEL):
