@@ -9,7 +9,7 @@ from headgate.kernels.compiled import gufunc
 from headgate.kernels.curves import CAP, COLUMNS, cdf, fill_row, log_density, position
 from headgate.kernels.region import LEAST, LOG_RATE, MOST, SHAPE, region, reshape
 
-_STALE = 0.03  # a region is drawn again when its evidence has grown by this share
+_STALE = 0.01  # a region is drawn again when its evidence has grown by this share
 
 _ARMS = "int64[:], float64[:], float64[:], float64[:], float64[:], float64[:,:,:], float64[:,:], "
 _LAYOUT = "(k),(k),(k),(k),(k),(r,c,n),(k,w),"
