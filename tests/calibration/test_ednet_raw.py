@@ -122,7 +122,7 @@ def users(draw: st.DrawFn) -> dict[str, list[Action]]:
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(told=users(), split=st.booleans())
 def test_any_actions_are_read_as_a_walk_through_them_reads_them(told: dict[str, list[Action]], split: bool) -> None:
     with TemporaryDirectory() as place:

@@ -31,7 +31,7 @@ def test_one_line_for_each_kernel_and_then_no_process_compiles() -> None:
     assert done.stderr == ""
     *lines, last = done.stdout.splitlines()
     named = {line.split()[0] for line in lines}
-    assert {"allocate", "cells", "posterior", "record"} <= named <= {m.name for m in iter_modules(kernels.__path__)}
+    assert {"allocate", "cells", "known", "record"} <= named <= {m.name for m in iter_modules(kernels.__path__)}
     assert (Path(last.removeprefix("kept in "))).is_dir()
     after = run("-c", IMPORT_ALL)
     assert (after.returncode, after.stderr) == (0, "")

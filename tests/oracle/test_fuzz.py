@@ -23,9 +23,9 @@ def look(seed: int, batches: range) -> Tally:
 
 
 def test_small_problems_against_a_refined_lattice() -> None:
-    tally = look(7, range(24))
+    tally = look(7, range(10))
     assert not tally.wrong, "\n".join(tally.wrong[:5])
-    assert tally.problems >= 500
+    assert tally.problems >= 200
 
 
 @pytest.mark.parametrize("batch", [183, 307, 719, 1064, 1442, 1521, 1907, 2577, 2735, 2992, 3233, 3789])

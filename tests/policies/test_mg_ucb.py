@@ -187,12 +187,11 @@ def test_whole_steps_and_single_learners_only() -> None:
         MGUCB(Exponential(), arms=3, max_budget=10.0, rounds=50, seed=[0, 1]).pour()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_whole_run_poured_equals_a_run_that_knows_the_budgets(seed: int) -> None:
+def test_a_whole_run_poured_equals_a_run_that_knows_the_budgets() -> None:
     """The same estimates after every round: also when the money is gone before the boosted arm gets any."""
     problem = hg.datasets.saved_instance()
-    told, pouring = (hg.MGUCB(problem.law, 10, 40.0, rounds=400, scale=1e-6, seed=seed) for _ in range(2))
-    rng = np.random.default_rng(seed)
+    told, pouring = (hg.MGUCB(problem.law, 10, 40.0, rounds=400, scale=1e-6, seed=0) for _ in range(2))
+    rng = np.random.default_rng(0)
     idle = 0
     for _ in range(400):
         budget, world = float(rng.choice([1.0, 40.0])), int(rng.integers(2**32))
