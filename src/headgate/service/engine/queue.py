@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +37,8 @@ _MOST_WAITING = 20_000
 _LANES = 8
 """Allocators, locked by others, that are waited for at once."""
 _TRIES = 5
+_QUICK = 0.001
+"""Seconds of a commit that is not worth a thread: to hand it over and to take it back is half of that."""
 _log = logging.getLogger("headgate.service")
 
 
@@ -45,6 +48,8 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.memory = Memory()
+        self._slowest = 0.0
+        """Seconds of the slowest commit of late; each one after it makes it a tenth less."""
 
     def answer(self, requests: Sequence[Request], patient: bool = True) -> list[Any]:
         """Return for each request its answer or its error; what is answered is durable.
@@ -91,8 +96,12 @@ class Ledger:
         for last in range(_TRIES):
             connection = self.database.begin(at_once=True) or await wait(self.database.begin)
             try:
-                result = work(connection)
-                await wait(connection.commit)
+                result, began = work(connection), time.perf_counter()
+                if self._slowest < _QUICK:
+                    connection.commit()
+                else:
+                    await wait(connection.commit)
+                self._slowest = max(time.perf_counter() - began, 0.9 * self._slowest)
             except BaseException as cause:
                 if not isinstance(cause, REFUSALS):
                     connection.invalidate()  # a commit that failed may have left its transaction, and so its lock
@@ -120,8 +129,9 @@ class Queue:
     """The requests of one event loop, on their way to a ledger that nobody else uses.
 
     Waiting for the database happens in a thread, so that the loop goes on taking requests meanwhile. On SQLite only
-    the commit waits, and the lock where another process has it. The rest is work for the processor, and is done in the
-    loop if it is short: two Python threads that both have work to do only hinder each other.
+    the commit waits, where the disk is slow, and the lock where another process has it. The rest is work for the
+    processor, and is done in the loop if it is short: two Python threads that both have work to do only hinder each
+    other.
 
     On PostgreSQL others lock allocators too. Requests of an allocator that another has locked go to a lane of its own
     and wait there, so that no allocator waits for another; changes wait beside all of them.
@@ -195,6 +205,8 @@ class Queue:
                     self._start(self._answer_later(batch[share], answers[share], future))
                 elif not future.done():  # the client may have gone
                     future.set_result(answers[share])
+            if self._waiting:
+                await asyncio.sleep(0.0)  # whatever else the loop has to do has its turn between two batches
 
     # -- allocators that another has locked ----------------------------------------------------------------------------
 

@@ -80,9 +80,8 @@ class Database:
         connection = None
         try:
             connection = self.engine.connect()
-            driver: Any = connection.connection.driver_connection
             if at_once:
-                driver.execute("PRAGMA busy_timeout=0")
+                connection = connection.execution_options(at_once=True)
             connection.begin()
         except self.failures as cause:
             if connection is not None:
@@ -90,9 +89,6 @@ class Database:
             if at_once:
                 return None
             raise unavailable(cause) from cause
-        finally:
-            if at_once and connection is not None:
-                driver.execute(f"PRAGMA busy_timeout={round(_BUSY_SECONDS * 1000)}")
         return connection
 
     def look(self, read: Callable[[Connection], T], *, slow: bool = False) -> T:
@@ -244,8 +240,9 @@ def _engine(place: URL, connections: int, cache: int) -> Engine:
             connect_args={"connect_timeout": _CONNECT_SECONDS, "options": f"{options} {given}", **_KEEPALIVE},
         )
     engine = create_engine(
-        place, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, pool_size=10, max_overflow=-1
-    )
+        place, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, pool_size=10, max_overflow=-1,
+        pool_use_lifo=True,  # the one that was used last remembers most of the file
+    )  # fmt: skip
 
     @event.listens_for(engine, "connect")
     def settings(connection: Any, _record: Any) -> None:
@@ -257,8 +254,12 @@ def _engine(place: URL, connections: int, cache: int) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         """Take the write lock at once, unless this is only a look: readers never wait in a write-ahead log."""
-        looking = connection.get_execution_options().get("looking")
-        connection.exec_driver_sql("BEGIN" if looking else "BEGIN IMMEDIATE")
+        options = connection.get_execution_options()
+        patience = 0 if options.get("at_once") else round(_BUSY_SECONDS * 1000)
+        if connection.info.get("patience") != patience:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={patience}")
+            connection.info["patience"] = patience
+        connection.exec_driver_sql("BEGIN" if options.get("looking") else "BEGIN IMMEDIATE")
 
     return engine
 
