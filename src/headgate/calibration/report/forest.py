@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headgate.calibration.differing.features import FeatureFit
 
 _MOST = 60  # lines that are still read
+_NARROW = 2.5  # decades on which 1, 2 and 5 have room
 
 
 def draw_forest(found: FeatureFit, path: Path) -> Path:
@@ -27,6 +28,8 @@ def draw_forest(found: FeatureFit, path: Path) -> Path:
     place = np.arange(len(shown), dtype=np.float64)[::-1]
 
     def draw(figure: Figure) -> None:
+        from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415  # only where figures are drawn
+
         left, right = figure.subplots(1, 2, sharey=True)
         sides = (
             (left, "rate", [(c.rate, c.rate_interval) for c in shown]),
@@ -40,6 +43,10 @@ def draw_forest(found: FeatureFit, path: Path) -> Path:
                 axes.plot(np.exp(value), y, "o", color=color, markersize=4.5, zorder=3)
             axes.axvline(1.0, color=style.FAINT, linewidth=1.0, zorder=1)
             axes.set(title=f"Factor of the {what}", xlabel=f"with {found.level:.0%} intervals", xscale="log")
+            low, high = np.log10(axes.get_xlim())
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high - low < _NARROW else (1.0,)))
+            axes.xaxis.set_major_formatter(lambda number, _: f"{number:g}")
+            axes.xaxis.set_minor_formatter(NullFormatter())
             axes.margins(y=0.5 / max(len(shown), 1))
         left.set_yticks(place, [label.replace("$", r"\$") for label in labels])
         left.tick_params(axis="y", length=0)
