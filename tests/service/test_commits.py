@@ -1,0 +1,72 @@
+"""A commit that is quick is made in the loop, a slow one in a thread; whatever else the loop has to do has its turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headgate.service.bodies import Outcome
+from headgate.service.engine import queue
+from headgate.service.engine.queue import Ledger, Queue
+from headgate.service.engine.records import Change, Report
+from headgate.service.faults import NotFoundError
+from headgate.service.store import open_database
+
+
+def test_after_a_slow_commit_the_next_are_waited_for_elsewhere(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, elsewhere = Ledger(open_database(sqlite_url)), []
+    now, took = 0.0, 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += took  # it is asked before a commit and after it
+        return now
+
+    async def wait(work: Callable[[], Any]) -> Any:
+        elsewhere.append(work)
+        return work()
+
+    def commit(seconds: float) -> bool:
+        """Whether a commit that takes so long was waited for elsewhere."""
+        nonlocal took
+        took, before = seconds, len(elsewhere)
+        assert asyncio.run(ledger.answer_in(wait, [Change(lambda _: "done")])) == ["done"]
+        return len(elsewhere) > before
+
+    monkeypatch.setattr(queue, "time", SimpleNamespace(perf_counter=clock))
+    assert not commit(0.0001)
+    assert not commit(0.5)  # nobody could know
+    assert [commit(0.0001) for _ in range(58)] == [True] * 58  # .5 .9^58 s is still above a millisecond
+    assert [commit(0.0001) for _ in range(20)][-1] is False
+    ledger.database.close()
+
+
+def test_the_loop_has_its_turn_between_batches(sqlite_url: str) -> None:
+    async def play() -> int:
+        ledger = Ledger(open_database(sqlite_url))
+        waiting = Queue(ledger)
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0.0)
+
+        unknown = Report("nobody's", Outcome(results={}))
+        asked = [waiting.ask_all([unknown]) for _ in range(1_000)]
+        counting = asyncio.create_task(count())
+        for (answer,) in await asyncio.gather(*asked):
+            assert isinstance(answer, NotFoundError)
+        counting.cancel()
+        await waiting.stop()
+        ledger.database.close()
+        return turns
+
+    assert asyncio.run(play()) >= 9  # a batch has a hundred of them
