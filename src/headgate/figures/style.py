@@ -85,10 +85,12 @@ def write(path: str | Path, size: tuple[float, float], draw: Callable[[Figure], 
     """Draw a figure of `size` inches in Headgate's style and write it to `path`, whose folder must exist."""
     suffix = suffix_of(path)
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
+        layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08)
+        figure = Figure(figsize=size, dpi=160)
         draw(figure)
+        layout.execute(figure)  # here: a figure that has a layout engine is drawn a second time for it
         content = io.BytesIO()
-        figure.savefig(content, format=suffix[1:], dpi=160, metadata=_METADATA[suffix], facecolor="white")
+        figure.savefig(content, format=suffix[1:], metadata=_METADATA[suffix], facecolor="white")
     return files.write(path, content.getvalue())
 
 
