@@ -157,6 +157,8 @@ def _all_reported(shape: tuple[int, ...]) -> NDArray[np.bool_]:
 def _flags(name: str, values: ArrayLike) -> NDArray[np.bool_]:
     """Return a fresh array of true and false; 1 and 0 stand for them too."""
     array = np.array(values)
+    if array.dtype == np.bool_:
+        return array
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
         raise FeedbackError(f"{name} must be true or false for each arm, got {values!r}")
     return array.astype(np.bool_)

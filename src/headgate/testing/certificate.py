@@ -63,7 +63,7 @@ def check_certificate(
     low, high = (np.broadcast_to(np.asarray(limit, dtype=np.float64), (arms,)) for limit in (lower, upper))
     high = np.where(np.asarray(eligible, dtype=np.bool_), high, 0.0)
     worth, integer = _Worth(problem, allocation.reward, value), problem.law.whole_arms(arms)
-    expect(np.all(x >= low) and np.all(x <= high), f"the amounts {x} leave the limits {low} and {high}")
+    expect(np.all(x >= low) and np.all(x <= high), "the amounts {} leave the limits {} and {}", x, low, high)
     expect(x.sum() <= max(budget, low.sum()), f"the amounts add up to {x.sum()!r}, more than the budget {budget!r}")
     claim, bound, truth = float(allocation.value), float(allocation.bound), worth.of(x)
     slack = digits * max(bound, truth) + 1e-300
@@ -85,7 +85,7 @@ def check_certificate(
         while found.sum() > budget:  # by a digit
             found[np.argmax(found - low)] *= 1.0 - 1e-15
         better = worth.of(found)
-        expect(better <= bound + slack, f"its bound is {bound!r}, but {found} is worth {better!r}")
+        expect(better <= bound + slack, "its bound is {!r}, but {} is worth {!r}", bound, found, better)
         start = np.maximum(found - 3.0 * step, low)
         spare = max(budget - float(start.sum()), 0.0)
     return proof / bound if bound > 0.0 else 1.0

@@ -30,10 +30,15 @@ class ConformanceError(HeadgateError, AssertionError):
     """A policy or a law does not keep a promise that every one of them makes."""
 
 
-def expect(condition: object, complaint: str) -> None:
-    """Raise unless the condition holds."""
+def expect(condition: object, complaint: str, *values: object) -> None:
+    """Raise unless the condition holds; `values` are put into the complaint only then, as arrays take long to print."""
     if not condition:
-        raise ConformanceError(complaint)
+        raise ConformanceError(complaint.format(*values) if values else complaint)
+
+
+def expect_row(row: int, x: Floats, mine: Floats) -> None:
+    """Raise unless that row of a batch's allocation is what the single run gives, to the bit."""
+    expect(np.array_equal(mine, x[row]), "row {} of the batch gives {}, the single run {}", row, x[row], mine)
 
 
 def new_policy(make: MakePolicy, law: Law | None = None, **options: Any) -> Policy:
@@ -66,13 +71,13 @@ def check_feasible(
 ) -> None:
     """Amounts are finite, within the limits, whole where they must be, and add up to the budget at most."""
     shape = (*policy.batch, policy.arms)
-    expect(np.shape(x) == shape, f"an allocation must be of shape {shape}, got {x!r}")
-    expect(np.isfinite(x).all() and (x >= 0.0).all(), f"an allocation must be finite and >= 0, got {x}")
-    expect(np.all(x.sum(axis=-1) <= np.asarray(budget) * (1.0 + 1e-9) + 1e-12), f"{x} spends more than {budget!r}")
-    expect(np.all(x >= np.asarray(lower) - 1e-9), f"{x} is below the lower limits {lower!r}")
-    expect(np.all(x <= np.asarray(upper) + 1e-9), f"{x} is above the upper limits {upper!r}")
+    expect(np.shape(x) == shape, "an allocation must be of shape {}, got {!r}", shape, x)
+    expect(np.isfinite(x).all() and (x >= 0.0).all(), "an allocation must be finite and >= 0, got {}", x)
+    expect(np.all(x.sum(axis=-1) <= np.asarray(budget) * (1.0 + 1e-9) + 1e-12), "{} spends more than {!r}", x, budget)
+    expect(np.all(x >= np.asarray(lower) - 1e-9), "{} is below the lower limits {!r}", x, lower)
+    expect(np.all(x <= np.asarray(upper) + 1e-9), "{} is above the upper limits {!r}", x, upper)
     parts = x[..., policy.whole]
-    expect(np.array_equal(parts, np.floor(parts)), f"arms that count in whole units must get whole units, got {x}")
+    expect(np.array_equal(parts, np.floor(parts)), "arms that count in whole units must get whole units, got {}", x)
 
 
 def run(

@@ -24,7 +24,7 @@ _ROWS = 3000
 
 
 def _close(found: Any, wanted: Any, tolerance: float, what: str, *, atol: float = 0.0) -> None:
-    expect(np.allclose(found, wanted, rtol=tolerance, atol=atol), f"{what}: got {found}, it must be {wanted}")
+    expect(np.allclose(found, wanted, rtol=tolerance, atol=atol), "{}: got {}, it must be {}", what, found, wanted)
 
 
 def _amounts(law: Law, rate: float, q: Floats = _BODY) -> Floats:

@@ -47,7 +47,7 @@ def budget_is_kept(make: MakeLive) -> None:
         live = make(_BUDGET)
         steps = play(live, _thresholds(live.arms, seed))
         expect(all(step.amount > 0.0 for step in steps), "a step must serve something")
-        expect(bool(live.x.sum() <= _BUDGET), f"arms must get at most {_BUDGET}, got {live.x.sum()!r}")
+        expect(bool(live.x.sum() <= _BUDGET), "arms must get at most {}, got {!r}", _BUDGET, live.x.sum())
 
 
 def success_ends_an_arm(make: MakeLive) -> None:
@@ -58,7 +58,7 @@ def success_ends_an_arm(make: MakeLive) -> None:
         served = [step.arm for step in play(live, reach)]
         won = live.feedback.success
         for arm in np.flatnonzero(won):
-            expect(np.isclose(live.x[arm], reach[arm]), f"arm {arm} needed {reach[arm]}, and had {live.x[arm]}")
+            expect(np.isclose(live.x[arm], reach[arm]), "arm {} needed {}, and had {}", arm, reach[arm], live.x[arm])
         expect(set(np.flatnonzero(live.x > 0.0)) <= set(served), "what an arm has had must have come by steps")
         expect(not np.any(~won & (reach <= live.x)), "an arm that has reached its threshold must have succeeded")
 
@@ -72,7 +72,7 @@ def limits_are_kept(make: MakeLive) -> None:
     step = live.next()
     expect(step == Step(arms - 1, lower[-1]), f"the lower limit of arm {arms - 1} must come first, got {step}")
     play(live, np.full(arms, np.inf))
-    expect(bool(np.all((live.x >= lower) & (live.x <= upper * (1.0 + 1e-12)))), f"limits must be kept, got {live.x}")
+    expect(bool(np.all((live.x >= lower) & (live.x <= upper * (1.0 + 1e-12)))), "limits must be kept, got {}", live.x)
     able = np.arange(arms) != 0
     live = make(_BUDGET, eligible=able)
     play(live, np.full(arms, np.inf))
@@ -87,7 +87,7 @@ def rounds_go_on_elsewhere(make: MakeLive) -> None:
         reach = _thresholds(live.arms, seed)
         while (step := live.next()) is not None:
             other = LiveRound.from_json(other.to_json())
-            expect(other.next() == step, f"a restored round must go on with {step}, got {other.next()}")
+            expect(other.next() == step, "a restored round must go on with {}, got {}", step, other.next())
             other = LiveRound.from_json(other.to_json())
             need = reach[step.arm] - live.x[step.arm]
             for one in (live, other):
@@ -101,9 +101,9 @@ def reports_may_come_in_pieces(make: MakeLive) -> None:
         live = make(_BUDGET)
         reach = _thresholds(live.arms, seed)
         play(live, reach, cut=0.5)
-        expect(bool(live.x.sum() <= _BUDGET), f"arms must get at most {_BUDGET}, got {live.x.sum()!r}")
+        expect(bool(live.x.sum() <= _BUDGET), "arms must get at most {}, got {!r}", _BUDGET, live.x.sum())
         won, seen = live.feedback.success, live.feedback.threshold
-        expect(np.allclose(seen[won], reach[won]), f"thresholds must add up over steps: {seen[won]}, {reach[won]}")
+        expect(np.allclose(seen[won], reach[won]), "thresholds must add up over steps: {}, {}", seen[won], reach[won])
 
 
 def evidence_is_that_of_a_planned_round(make: MakeLive) -> None:
@@ -118,7 +118,7 @@ def evidence_is_that_of_a_planned_round(make: MakeLive) -> None:
     one, other = (Evidence.empty(live.arms, _BUDGET) for _ in range(2))
     one.record(live.x, live.feedback)
     other.record(live.x, planned)
-    expect(np.array_equal(one.bins, other.bins), f"evidence must be that of {live.x} planned, got {live.feedback}")
+    expect(np.array_equal(one.bins, other.bins), "evidence must be that of {} planned, got {}", live.x, live.feedback)
 
 
 def wrong_reports_change_nothing(make: MakeLive) -> None:

@@ -19,6 +19,7 @@ from headgate.testing.harness import (
     budgets,
     check_feasible,
     expect,
+    expect_row,
     known,
     new_policy,
     only,
@@ -84,7 +85,7 @@ def batch_equals_single_runs(make: MakePolicy) -> None:
         together.observe(x, feedback, **known(together))
         for row, single in enumerate(alone):
             mine = single.allocate(budget, **known(single))
-            expect(np.array_equal(mine, x[row]), f"row {row} of the batch gives {x[row]}, the single run {mine}")
+            expect_row(row, x, mine)
             single.observe(mine, Feedback(feedback.success[row], feedback.threshold[row]), **known(single))
     expect(together.allocate(budgets(3), **known(together)).shape == (3, ARMS), "a batch must take one budget per row")
 

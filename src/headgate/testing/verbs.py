@@ -9,7 +9,7 @@ import numpy as np
 
 from headgate.errors import HeadgateError
 from headgate.feedback import Feedback
-from headgate.laws import DiscreteWeibull, Exponential, Floats, Weibull
+from headgate.laws import DiscreteWeibull, Floats, Weibull
 from headgate.policies import Policy, State
 from headgate.problem import Problem
 from headgate.testing.harness import (
@@ -19,7 +19,9 @@ from headgate.testing.harness import (
     budgets,
     check_feasible,
     expect,
+    expect_row,
     known,
+    new_policy,
     problem_for,
     run_all,
 )
@@ -35,13 +37,9 @@ def _play(policy: Policy, state: State, problem: Problem, count: int, seed: int 
     return given, state
 
 
-def _new(make: MakePolicy, **options: Any) -> Policy:
-    return make(options.pop("law", Exponential()), arms=ARMS, max_budget=BUDGET, **options)
-
-
 def verbs_depend_on_state_and_ask_alone(make: MakePolicy) -> None:
     """An object that has played and one that has not decide alike from one state; neither changes by it."""
-    worn, fresh, problem = _new(make, seed=5), _new(make, seed=5), problem_for()
+    worn, fresh, problem = new_policy(make, seed=5), new_policy(make, seed=5), problem_for()
     run_all(worn, problem, budgets(9), seed=3)
     before = worn.to_json(), fresh.to_json()
     first, second = (_play(policy, policy.start(), problem, 24)[0] for policy in (worn, fresh))
@@ -51,7 +49,7 @@ def verbs_depend_on_state_and_ask_alone(make: MakePolicy) -> None:
 
 def object_goes_through_the_verbs(make: MakePolicy) -> None:
     """`allocate` and `observe` do what `decide` and `absorb` do."""
-    policy, problem = _new(make, seed=5), problem_for()
+    policy, problem = new_policy(make, seed=5), problem_for()
     by_verbs, state = _play(policy, policy.start(), problem, 24)
     by_hand = run_all(policy, problem, budgets(24))
     expect(np.array_equal(by_verbs, by_hand), "allocate and observe must do what decide and absorb do")
@@ -60,7 +58,7 @@ def object_goes_through_the_verbs(make: MakePolicy) -> None:
 
 def copies_of_a_state_have_one_future(make: MakePolicy) -> None:
     """A copied state leads where the original does, whatever happens to the other."""
-    policy, problem = _new(make, seed=1), problem_for()
+    policy, problem = new_policy(make, seed=1), problem_for()
     _, state = _play(policy, policy.start(), problem, 20)
     twin = state.copy()
     written = twin.to_dict()
@@ -72,7 +70,7 @@ def copies_of_a_state_have_one_future(make: MakePolicy) -> None:
 
 def absorb_alone_changes_evidence(make: MakePolicy) -> None:
     """Evidence is what was absorbed; and a policy that calls itself additive changes nothing else there."""
-    policy, problem, rng = _new(make), problem_for(), np.random.default_rng(0)
+    policy, problem, rng = new_policy(make), problem_for(), np.random.default_rng(0)
     state = policy.start()
     for budget in budgets(24):
         seen = state.evidence.bins.copy()
@@ -87,7 +85,7 @@ def absorb_alone_changes_evidence(make: MakePolicy) -> None:
 
 def rounds_have_the_number_they_are_given(make: MakePolicy) -> None:
     """A learner that takes turns with others is told the round's number."""
-    policy = _new(make)
+    policy = new_policy(make)
     _, state = policy.decide(policy.start(), policy.ask(BUDGET, round=7, **known(policy)))
     expect(state.round == 8, f"after round 7 the state must stand at 8, got {state.round}")
 
@@ -101,7 +99,7 @@ def arms_that_are_not_eligible_get_nothing(make: MakePolicy) -> None:
         {"law": Weibull(1.6)},
         {"law": DiscreteWeibull(0.8)},
     ):
-        policy, rng = _new(make, **options), np.random.default_rng(0)
+        policy, rng = new_policy(make, **options), np.random.default_rng(0)
         problem = problem_for(policy.laws)
         for t, budget in enumerate(budgets(24)):
             able = mask if t % 2 else np.ones(ARMS, dtype=bool)
@@ -119,7 +117,7 @@ def limits_of_a_round_are_kept(make: MakePolicy) -> None:
     own: dict[str, Any] = {"lower": [0.5, 0.0, 0.0, 0.0], "upper": [9.0, 9.0, 9.0, 2.0]}
     narrow: dict[str, Any] = {"lower": np.array([0.0, 1.0, 0.0, 0.0]), "upper": np.array([3.0, 9.0, 0.25, 9.0])}
     both = np.maximum(own["lower"], narrow["lower"]), np.minimum(own["upper"], narrow["upper"])
-    policy, problem, rng = _new(make, **own), problem_for(), np.random.default_rng(0)
+    policy, problem, rng = new_policy(make, **own), problem_for(), np.random.default_rng(0)
     for t, budget in enumerate(budgets(24)):
         x = policy.allocate(budget, **(narrow if t % 2 else {}), **known(policy))
         check_feasible(policy, x, budget, *(both if t % 2 else (own["lower"], own["upper"])))
@@ -129,7 +127,7 @@ def limits_of_a_round_are_kept(make: MakePolicy) -> None:
 def values_are_taken_for_a_round(make: MakePolicy) -> None:
     """What successes are worth, by the policy or for one round; equal values change nothing, a cascade knows none."""
     value, problem = np.array([0.0, 1.0, 20.0, 1.0]), problem_for()
-    plain, equal, given, own = (_new(make, seed=2, **o) for o in ({}, {"value": 1.0}, {}, {"value": value}))
+    plain, equal, given, own = (new_policy(make, seed=2, **o) for o in ({}, {"value": 1.0}, {}, {"value": value}))
     rng = np.random.default_rng(0)
     for budget in budgets(24):
         x, y = given.allocate(budget, value=value, **known(given)), own.allocate(budget, **known(own))
@@ -145,7 +143,7 @@ def values_are_taken_for_a_round(make: MakePolicy) -> None:
             "values of 1 must change nothing",
         )
     try:
-        _new(make, reward="cascade").allocate(BUDGET, value=value, **known(_new(make)))
+        new_policy(make, reward="cascade").allocate(BUDGET, value=value, **known(new_policy(make)))
     except HeadgateError:
         return
     expect(False, "a cascade must refuse values other than 1")
@@ -154,7 +152,7 @@ def values_are_taken_for_a_round(make: MakePolicy) -> None:
 def asks_come_in_batches(make: MakePolicy) -> None:
     """Limits, values and eligibility may differ by batch row, and each row is the single learner's."""
     seeds = np.array([3, 8])
-    together, alone = _new(make, seed=seeds), [_new(make, seed=int(seed)) for seed in seeds]
+    together, alone = new_policy(make, seed=seeds), [new_policy(make, seed=int(seed)) for seed in seeds]
     asks: dict[str, Any] = {
         "value": np.array([[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]]),
         "eligible": np.array([[True, True, False, True], [True, False, True, True]]),
@@ -167,7 +165,7 @@ def asks_come_in_batches(make: MakePolicy) -> None:
         together.observe(x, feedback, **known(together))
         for row, single in enumerate(alone):
             mine = single.allocate(budget, **{name: values[row] for name, values in asks.items()}, **known(single))
-            expect(np.array_equal(mine, x[row]), f"row {row} of the batch gives {x[row]}, the single run {mine}")
+            expect_row(row, x, mine)
             single.observe(mine, Feedback(feedback.success[row], feedback.threshold[row]), **known(single))
 
 
