@@ -37,9 +37,89 @@ def _administering(server: str) -> Iterator[Connection]:
     engine.dispose()
 
 
+#: Everything of a PostgreSQL database but its rows: whoever has changed any of it has it for himself.
+SHAPE = """
+SELECT md5(string_agg(part, ',' ORDER BY part)) FROM (
+  SELECT concat(table_name, column_name, data_type, is_nullable, column_default) AS part
+    FROM information_schema.columns WHERE table_schema = 'public'
+  UNION ALL SELECT conname || pg_get_constraintdef(oid) FROM pg_constraint
+    WHERE connamespace = 'public'::regnamespace
+  UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+  UNION ALL SELECT tgname FROM pg_trigger WHERE NOT tgisinternal
+  UNION ALL SELECT version_num FROM alembic_version
+) AS parts
+"""
+HANG_UP = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+#: The tables that have ever had a row.
+USED = """
+SELECT string_agg(relname, ', ') FROM pg_class
+  WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'alembic_version'
+    AND pg_relation_size(oid) > 0
+"""
+
+
+class Databases:
+    """PostgreSQL databases with the newest tables and no rows: one that a test has done with serves the next.
+
+    Making one takes half a second of a processor, emptying one a tenth of that.
+    """
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._free: list[str] = []
+        self._shape: str | None = None
+
+    def take(self) -> str:
+        """Return the URL of one."""
+        if self._free:
+            return self._free.pop()
+        url = create_database(self._server)
+        open_database(url).close()
+        return url
+
+    def give_back(self, url: str) -> None:
+        """Empty a database for the next test, unless this one has changed more than rows."""
+        with _administering(url) as connection:
+            connection.execute(text(HANG_UP))
+            shape = connection.execute(text(SHAPE)).scalar()
+            self._shape = self._shape or shape
+            if shape == self._shape:
+                if used := connection.execute(text(USED)).scalar():
+                    connection.execute(text(f"TRUNCATE {used} RESTART IDENTITY CASCADE"))
+                self._free.append(url)
+
+
+def create_database(server: str) -> str:
+    """Return the URL of a database without tables, under a name of its own."""
+    name = f"t{uuid.uuid4().hex}"
+    with _administering(server) as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+        return str(connection.engine.url.set(database=name).render_as_string(hide_password=False))
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: str) -> Databases:
+    return Databases(postgres)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A new, empty database of either kind."""
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database of either kind without rows."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'headgate.db'}"
+        return
+    databases: Databases = request.getfixturevalue("databases")
+    found = databases.take()
+    yield found
+    databases.give_back(found)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new database of either kind, without tables."""
     return new_database(request, request.param, tmp_path / "headgate.db")
 
 
@@ -49,14 +129,8 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 def new_database(request: pytest.FixtureRequest, kind: str, file: Path) -> str:
-    """Return the URL of an empty database: this file, or one of the server's under a name of its own."""
-    if kind == "sqlite":
-        return f"sqlite:///{file}"
-    server: str = request.getfixturevalue("postgres")
-    name = f"t{uuid.uuid4().hex}"
-    with _administering(server) as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-        return str(connection.engine.url.set(database=name).render_as_string(hide_password=False))
+    """Return the URL of a database without tables: this file, or one of the server's."""
+    return f"sqlite:///{file}" if kind == "sqlite" else create_database(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture

@@ -36,16 +36,16 @@ def test_the_newest_version_is_the_schema(database: Database) -> None:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
 
 
-def test_workers_that_start_together_migrate_once(url: str) -> None:
+def test_workers_that_start_together_migrate_once(empty_url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
-        for database in pool.map(open_database, [url] * 4):
+        for database in pool.map(open_database, [empty_url] * 4):
             database.close()
 
 
 @pytest.fixture(params=KEPT, ids=lambda file: file.stem)
-def old(request: pytest.FixtureRequest, url: str) -> str:
+def old(request: pytest.FixtureRequest, empty_url: str) -> str:
     """A database as an older version left it: its tables, filled from the backup that was kept."""
-    engine, version = create_engine(url), request.param.stem.removeprefix("backup-")
+    engine, version = create_engine(empty_url), request.param.stem.removeprefix("backup-")
     source = create_engine(f"sqlite:///{request.param}")
     with engine.begin() as connection, source.connect() as kept:
         tables = MetaData()
@@ -59,7 +59,7 @@ def old(request: pytest.FixtureRequest, url: str) -> str:
                 connection.execute(insert(table), rows)
     engine.dispose()
     source.dispose()
-    return url
+    return empty_url
 
 
 def _as_the_log_says(database: Database) -> None:
@@ -107,15 +107,15 @@ def test_a_backup_of_the_version_before_the_newest_is_kept() -> None:
         found.close()
 
 
-def test_tables_of_a_version_from_the_future_are_refused_in_words(url: str) -> None:
-    database = open_database(url)
+def test_tables_of_a_version_from_the_future_are_refused_in_words(empty_url: str) -> None:
+    database = open_database(empty_url)
     with database.transaction() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     database.close()
     with pytest.raises(
         InputError, match=r"version '9999', and this Headgate knows versions 0001 to 0007: use the newer"
     ):
-        open_database(url)
+        open_database(empty_url)
 
 
 def test_allocators_of_before_keep_their_random_numbers(old: str) -> None:
