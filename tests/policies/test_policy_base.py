@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from headgate.errors import BudgetError, InputError, ParameterError, ShapeError
+from headgate.feedback import Feedback
 from headgate.laws import DiscreteWeibull, Exponential, Law, Weibull
 from headgate.oracle import solve
 from headgate.policies import POLICIES, RAUCB, ExploreThenCommit, Oracle, Uniform, load_policy
@@ -151,3 +152,12 @@ def test_a_configuration_does_not_change() -> None:
 def test_every_policy_has_a_name_of_its_own() -> None:
     assert all(policy.name == name for name, policy in POLICIES.items())
     assert len({policy.__name__ for policy in POLICIES.values()}) == len(POLICIES)
+
+
+def test_of_what_an_arm_was_given_its_whole_units_count() -> None:
+    """2.7 calls are 2 calls, for an arm that counts them; an arm beside it that measures time got all of its 2.7."""
+    policy, twin = (Uniform([DiscreteWeibull(0.8), Exponential()], 2, 10.0) for _ in range(2))
+    policy.observe([2.7, 2.7], Feedback([False, False], [np.nan, np.nan]))
+    twin.observe([2.0, 2.7], Feedback([False, False], [np.nan, np.nan]))
+    assert policy.to_json() == twin.to_json()
+    assert policy.evidence.means("failed").max(axis=-1) == pytest.approx([2.0, 2.7], rel=1e-5)

@@ -14,7 +14,7 @@ from headgate.service import views
 from headgate.service.engine.queue import Ledger
 from headgate.service.faults import ConflictError, RefusedError, ServiceError
 from headgate.service.settings import Settings
-from headgate.service.store import Database
+from headgate.service.store import Database, open_database
 from headgate.service.verify import verify
 from tests.service import asking
 from tests.service.harness import QUIZ, running
@@ -47,6 +47,21 @@ def test_evidence_is_of_what_was_delivered(database: Database) -> None:
     heard = database.look(lambda c: views.decision(c, "d"))
     assert heard.results["q2"].model_dump() == {"success": True, "threshold": 14.0, "amount": 15.0}
     assert verify(database) == []
+
+
+def test_of_what_an_arm_got_its_whole_units_count(sqlite_url: str) -> None:
+    """2.7 calls are 2 calls, for the engine and for those who count again."""
+    database = open_database(sqlite_url)
+    ledger = Ledger(database)
+    asking.create(ledger, law={"name": "discrete-weibull", "shape": 0.8}, **EVEN)
+    asking.decide(ledger, "d", 30.0)
+    assert _told(ledger.answer([asking.tell("d", {"q1": {"success": False, "amount": 2.7}})])[0]) == ["q1"]
+    expected = hg.Evidence.empty(3, 30.0)
+    expected.record([2.0, 0.0, 0.0], hg.Feedback([False] * 3, [np.nan] * 3, [True, False, False]))
+    (learner,) = ledger.memory.learners.values()
+    assert np.array_equal(learner.evidence.bins, expected.bins)
+    assert verify(database) == []
+    database.close()
 
 
 @pytest.mark.parametrize(

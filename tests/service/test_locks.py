@@ -110,6 +110,21 @@ def test_memory_is_the_database_after_a_commit_that_failed(database: Database, m
     assert verify(database) == []
 
 
+def test_a_decision_whose_commit_failed_is_made_when_it_is_asked_for_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody remembers the one that was lost: the answer to its id is a decision that is stored."""
+    ledger = Ledger(database)
+    asking.create(ledger)
+    with monkeypatch.context() as patch:
+        _broken_commit(database, patch)
+        (refused,) = ledger.answer([asking.ask("d")])
+    assert isinstance(refused, UnavailableError)
+    made = asking.decide(ledger, "d")
+    assert asking.decide(Ledger(database), "d") == made
+    assert verify(database) == []
+
+
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_memory_is_the_database_after_a_commit_that_failed_beside_the_loop(
     url: str, monkeypatch: pytest.MonkeyPatch

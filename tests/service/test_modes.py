@@ -260,7 +260,7 @@ def test_amounts_are_cut_in_proportion_and_never_blown_up() -> None:
         ({"shadow": True}, "shadow", "shadow needs a baseline"),
         ({"guard": {}}, "guard", "guard needs a baseline"),
         ({"baseline": {"q9": 1.0}}, "baseline", "no arm 'q9'"),
-        ({"baseline": {"q1": 31.0}}, "baseline", "at most max_budget 30 in all, got 31"),
+        ({"baseline": {"q1": 30.2}}, "baseline", "at most max_budget 30 in all, got 30.2"),
         ({"baseline": {"q1": 0.0}}, "baseline", "more than 0"),
         ({"baseline": "even", "shadow": True, "holdout": 0.1}, "shadow", "holdout must be 0"),
         ({"baseline": "even", "shadow": True, "guard": {}}, "shadow", "guard must be null"),
