@@ -120,6 +120,7 @@ def test_bands_hold_the_truth(found: Calibration) -> None:
     assert np.mean(counted) > 0.5
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_without_plotly_the_page_has_pictures_only(
     found: Calibration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +183,7 @@ def test_every_kind_is_written(whole: bool, tmp_path: Path) -> None:
     assert hg.load_problem(tmp_path / "problem.toml").activation[2] == 0.0
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_problem_says_how_it_came_about(tmp_path: Path) -> None:
     log = log_of(censored(hg.Weibull(1.5), 0.5, 0.1, 400, 0, arms=3), "censored")
     how = {"columns": {"arm": "item"}, "where": {"year": "2020"}, "limit": 90.0}
@@ -200,6 +202,7 @@ def test_the_problem_says_how_it_came_about(tmp_path: Path) -> None:
         assert entry["shape_interval"] == pytest.approx(fit.shape_interval, rel=1e-5)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_figures_of_a_run_before_are_gone(tmp_path: Path) -> None:
     log = log_of(censored(hg.Weibull(1.5), 0.5, 0.1, 100, 0, arms=2), "censored", names=("old", "new"))
     calibrate(log, law="weibull", bootstrap=0).write(tmp_path)
@@ -210,6 +213,7 @@ def test_figures_of_a_run_before_are_gone(tmp_path: Path) -> None:
     assert "Rows are taken as independent" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_log_with_rounds_says_that_these_are_resampled(tmp_path: Path) -> None:
     log = log_of(censored(hg.Weibull(1.5), 0.5, 0.1, 100, 0, arms=2), "censored")
     rows = log.rows

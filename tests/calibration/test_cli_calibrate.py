@@ -47,6 +47,7 @@ def output(*arguments: str | Path) -> str:
     return result.output
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_tables_and_the_files(table: Path, tmp_path: Path) -> None:
     text = output(
         table, *COLUMNS, "--units", "s", "--where", "country=fr", "--law", "weibull", "-b", "40", "--bootstrap", "20",

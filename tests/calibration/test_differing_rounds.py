@@ -115,6 +115,7 @@ def test_rounds_must_be_read(tmp_path: Path) -> None:
         Columns(arm="solver", success="ok", threshold="s", keep_rounds=True)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_command_says_how_dependent_arms_are(tmp_path: Path) -> None:
     path = write(tmp_path / "log.csv", table(thresholds(), 10.0))
     options = ["calibrate", str(path), "--arm", "solver", "--success", "ok", "--threshold", "s", "--law", "exponential",

@@ -20,6 +20,7 @@ from headgate.service.bodies import EvidenceBody
 from headgate.service.engine.changes import evidence_of_body
 from headgate.service.settings import Settings
 from tests.service.harness import running
+from tests.unrendered import unrendered
 
 TRUTH = hg.Problem(hg.Weibull([1.6, 1.2, 2.0]), [0.8, 0.5, 0.6], [0.05, 0.03, 0.1], ["web", "tv", "radio"])
 NAMES = ("radio", "tv", "web")  # a log's arms are in the order of their names
@@ -41,6 +42,23 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def limited(table: Path) -> hg.Log:
+    return hg.read_log(table, COLUMNS, max_budget=LIMIT)
+
+
+@pytest.fixture(scope="module")
+def folder(limited: hg.Log, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a calibration of the log leaves."""
+    return written(limited, tmp_path_factory.mktemp("calibration"))
+
+
+def written(log: hg.Log, folder: Path) -> Path:
+    with unrendered():
+        hg.calibrate(log, law="weibull", budgets=[60.0], bootstrap=0).write(folder)
+    return folder
+
+
 def evidence_of(table: Path, max_budget: float | None) -> hg.Evidence:
     """What the library makes of the rows themselves."""
     with table.open(encoding="utf-8", newline="") as file:
@@ -53,12 +71,11 @@ def evidence_of(table: Path, max_budget: float | None) -> hg.Evidence:
 
 
 @pytest.mark.parametrize("max_budget", [None, LIMIT])
-def test_a_log_is_where_a_policy_begins(table: Path, tmp_path: Path, max_budget: float | None) -> None:
-    log = hg.read_log(table, COLUMNS, max_budget=max_budget)
-    hg.calibrate(log, law="weibull", budgets=[60.0], bootstrap=0).write(tmp_path)
-    problem = hg.load_problem(tmp_path / "problem.toml")
+def test_a_log_is_where_a_policy_begins(table: Path, folder: Path, tmp_path: Path, max_budget: float | None) -> None:
+    place = folder if max_budget else written(hg.read_log(table, COLUMNS), tmp_path)
+    problem = hg.load_problem(place / "problem.toml")
     assert problem.names == NAMES
-    evidence = hg.Evidence.from_dict(json.loads((tmp_path / "evidence.json").read_text("utf-8")), problem.names)
+    evidence = hg.Evidence.from_dict(json.loads((place / "evidence.json").read_text("utf-8")), problem.names)
     expected = evidence_of(table, max_budget)
     policy = hg.Thompson(problem.law, problem.arms, evidence.max_budget)
     policy.warm_start(evidence)
@@ -79,7 +96,8 @@ def test_the_command_writes_what_the_service_imports(table: Path, tmp_path: Path
         "calibrate", str(table), "--arm", "channel", "--success", "worked", "--threshold", "took", "--allocation",
         "given", "--max-budget", str(LIMIT), "--law", "weibull", "-b", "60", "--bootstrap", "0", "--out", str(tmp_path),
     ]  # fmt: skip
-    said = CliRunner().invoke(app, asked, catch_exceptions=False)
+    with unrendered():
+        said = CliRunner().invoke(app, asked, catch_exceptions=False)
     assert said.exit_code == 0
     assert str(tmp_path / "evidence.json") in said.output
     body = EvidenceBody.model_validate_json((tmp_path / "evidence.json").read_text("utf-8"))
@@ -89,22 +107,22 @@ def test_the_command_writes_what_the_service_imports(table: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", ["files", "objects"])
-def test_an_allocator_begins_with_problem_and_evidence(table: Path, tmp_path: Path, kind: str) -> None:
+def test_an_allocator_begins_with_problem_and_evidence(
+    limited: hg.Log, folder: Path, tmp_path: Path, kind: str
+) -> None:
     """In one call; what it then knows is what the log says. Said again it changes nothing, otherwise it is refused."""
-    log = hg.read_log(table, COLUMNS, max_budget=LIMIT)
-    hg.calibrate(log, law="weibull", budgets=[60.0], bootstrap=0).write(tmp_path)
-    files = {"problem": tmp_path / "problem.toml", "evidence": tmp_path / "evidence.json"}
+    files = {"problem": folder / "problem.toml", "evidence": folder / "evidence.json"}
     with (
         running(Settings(database=f"sqlite:///{tmp_path}/warm.db", keys=False)) as http,
         hg.Client(str(http.base_url)) as client,
     ):
-        evidence: Any = files["evidence"] if kind == "files" else log.evidence
+        evidence: Any = files["evidence"] if kind == "files" else limited.evidence
         for _ in range(2):
             made = client.put_allocator("media", problem=files["problem"], evidence=evidence)
         assert [arm.name for arm in made.arms] == list(NAMES)
         assert made.spec["max_budget"] == LIMIT
         known = hg.Evidence.from_dict(client.export_evidence("media"), NAMES)
-        np.testing.assert_array_equal(known.bins, log.evidence.bins)
+        np.testing.assert_array_equal(known.bins, limited.evidence.bins)
         other = hg.Evidence.of_rows([0], [1.0], [False], [np.nan], arms=3, max_budget=LIMIT)
         with pytest.raises(ConflictError, match="did not begin with this evidence"):
             client.put_allocator("media", problem=files["problem"], evidence=other)
@@ -117,7 +135,7 @@ def test_an_allocator_begins_with_problem_and_evidence(table: Path, tmp_path: Pa
             ({"problem": tmp_path / "none.toml"}, "cannot be read"),
             ({"problem": files["problem"]}, "needs arms, law and max_budget"),
             ({"problem": files["problem"], "evidence": tmp_path / "none.json"}, "cannot be read"),
-            ({"problem": files["problem"], "evidence": tmp_path / "calibration.json"}, "no max_budget"),
+            ({"problem": files["problem"], "evidence": folder / "calibration.json"}, "no max_budget"),
         ]
         for options, words in wrongs:
             with pytest.raises(InputError, match=words):

