@@ -144,27 +144,31 @@ class EdgeBase:
                 raise InputError(f"there is no decision {key!r} of this edge that waits for results")
             made, heard, got = self._open[key]
             given = made.allocation or {}
-            for arm, result in results.items():
-                if arm not in given:
-                    raise InputError(f"arm {arm!r} is not in decision {key!r}")
-                amount = said.get(arm, given[arm])
-                if arm in heard and ((heard[arm] is not result and heard[arm] != result) or got[arm] != amount):
+            strange = next((arm for arm in results if arm not in given), None)
+            if strange is not None:
+                raise InputError(f"arm {strange!r} is not in decision {key!r}")
+            for arm in (arm for arm in results if arm in heard):
+                same = heard[arm] is results[arm] or heard[arm] == results[arm]
+                if not same or got[arm] != said.get(arm, given[arm]):
                     raise ConflictError(f"decision {key!r} was reported otherwise before: {arm}")
             new = {arm: result for arm, result in results.items() if arm not in heard}
-            now = {arm: said.get(arm, given[arm]) for arm in new}
-            if not new:
-                return ()
-            self._here.learn(now, new)
-            heard |= new
-            got |= now
-            if all(arm in heard for arm, amount in given.items() if amount > 0.0):
-                del self._open[key]
-                self._over[key] = None
-                if len(self._over) > _MOST_OPEN:
-                    self._over.popitem(last=False)
-                if self._keep:
-                    self._record(made, heard, got)
+            if new:
+                now = {arm: said.get(arm, given[arm]) for arm in new}
+                self._here.learn(now, new)
+                heard |= new
+                got |= now
+                if all(arm in heard for arm, amount in given.items() if amount > 0.0):
+                    self._end(made, heard, got)
             return tuple(new)
+
+    def _end(self, decision: Decision, heard: Results, got: Mapping[str, float]) -> None:
+        """Wait for a decision no more, of which everything has been reported."""
+        del self._open[decision.decision_id]
+        self._over[decision.decision_id] = None
+        if len(self._over) > _MOST_OPEN:
+            self._over.popitem(last=False)
+        if self._keep:
+            self._record(decision, heard, got)
 
     def _record(self, decision: Decision, heard: Results, got: Mapping[str, float]) -> None:
         """Keep a decision that is over for the next push."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from headgate.features import Features
 from headgate.laws import Floats
 
 _LARGEST = 1e100  # of a feature: squares of it must be numbers
+_Part: TypeAlias = tuple[str, Floats, bool]
+"""The name and the numbers of a column, and whether it says that something is there or not."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,28 +56,19 @@ def declared(features: Features | Sequence[str], columns: Mapping[str, NDArray[A
 
 def design(known: Features, columns: Mapping[str, NDArray[Any]]) -> Design:
     """Make the columns of a regression of a log's columns; those that never change are left out."""
-    parts: list[tuple[str, Floats, bool]] = []
+    parts: list[_Part] = []
     usual: dict[str, str] = {}
     for name in known.columns:
         if name in known.categories:
-            text, there = _text(columns[name])
-            held = {kind: (text == kind) & there for kind in known.categories[name]}
+            held, there = _held(columns[name], known.categories[name])
             counts = {kind: int(mask.sum()) for kind, mask in held.items()}
-            if sum(counts.values()) + int((~there).sum()) == text.size and counts:  # else the unknown are the usual
+            if sum(counts.values()) + int((~there).sum()) == there.size and counts:  # else the unknown are the usual
                 usual[name] = max(counts, key=lambda kind: counts[kind])
-            parts += [
-                (f"{name}={kind}", mask.astype(np.float64), True)
-                for kind, mask in held.items()
-                if kind != usual.get(name)
-            ]
+            own = [kind for kind in held if kind != usual.get(name)]
+            parts += [(f"{name}={kind}", held[kind].astype(np.float64), True) for kind in own]
         else:
-            number = _numbers(columns[name])
-            if number is None or np.any(np.abs(number) > _LARGEST):
-                raise FeatureError(f"{name} must hold numbers within -1e100 and 1e100, got {_strange(columns[name])!r}")
-            there = ~np.isnan(number)
-            value = np.sign(number) * np.log1p(np.abs(number)) if name in known.logs else number
-            mean = float(value[there].mean()) if there.any() else 0.0
-            parts.append((f"log {name}" if name in known.logs else name, np.where(there, value, mean), False))
+            part, there = _number_part(name, columns[name], log=name in known.logs)
+            parts.append(part)
         if not there.all():
             if name not in known.missing:
                 raise FeatureError(f"{name} is missing in {int((~there).sum())} rows, and was not declared to be")
@@ -86,6 +79,23 @@ def design(known: Features, columns: Mapping[str, NDArray[Any]]) -> Design:
     units = np.array([1.0 if flag else float(column.std()) for _, column, flag in kept])
     z = np.column_stack([(column - column.mean()) / unit for (_, column, _), unit in zip(kept, units, strict=True)])
     return Design(known, tuple(name for name, _, _ in kept), units, usual, z)
+
+
+def _held(column: NDArray[Any], kinds: Sequence[str]) -> tuple[dict[str, NDArray[np.bool_]], NDArray[np.bool_]]:
+    """Which rows hold each kind of a category, and where something is there."""
+    text, there = _text(column)
+    return {kind: (text == kind) & there for kind in kinds}, there
+
+
+def _number_part(name: str, column: NDArray[Any], *, log: bool) -> tuple[_Part, NDArray[np.bool_]]:
+    """A column of numbers, or of their logarithms, with the mean where nothing is there; and where something is."""
+    number = _numbers(column)
+    if number is None or np.any(np.abs(number) > _LARGEST):
+        raise FeatureError(f"{name} must hold numbers within -1e100 and 1e100, got {_strange(column)!r}")
+    there = ~np.isnan(number)
+    value = np.sign(number) * np.log1p(np.abs(number)) if log else number
+    mean = float(value[there].mean()) if there.any() else 0.0
+    return (f"log {name}" if log else name, np.where(there, value, mean), False), there
 
 
 def _text(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:

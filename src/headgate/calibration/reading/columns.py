@@ -78,6 +78,13 @@ class Columns:
             raise InputError("kind 'censored' needs the column of allocations: what was each row given?")
         if self.untold and self.allocation is None:
             raise InputError("untold thresholds need the column of allocations: what was each row given?")
+        if self.keep_rounds and self.round is None:
+            raise InputError("rounds are kept by the column that says which rows belong together: round is missing")
+        self._check_amounts()
+        self._check_texts()
+
+    def _check_amounts(self) -> None:
+        """Check scales and limits."""
         for name in ("threshold_scale", "allocation_scale", "limit"):
             if getattr(self, name) is not None:
                 checks.numbers(name, getattr(self, name), InputError, open_least=True)
@@ -88,8 +95,9 @@ class Columns:
             object.__setattr__(self, "time_limit", float(self.time_limit))
             if self.allocation is not None:
                 raise InputError("a time limit is what rows were given where no column says it: leave out allocation")
-        if self.keep_rounds and self.round is None:
-            raise InputError("rounds are kept by the column that says which rows belong together: round is missing")
+
+    def _check_texts(self) -> None:
+        """Check what is a list of texts."""
         for name in ("success_values", "failure_values", "features"):
             given: object = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(value, str) for value in getattr(self, name)):
