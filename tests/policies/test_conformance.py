@@ -59,7 +59,7 @@ MAKERS: dict[str, MakePolicy] = {
     "cucb": partial(CUCB, rounds=60),
     "cucb step": partial(CUCB, step=1.0),
     "mara": MARA,
-    "portfolio": partial(Portfolio, memory=30, kinds=3),
+    "portfolio": partial(Portfolio, memory=15, kinds=3),
     "uniform": Uniform,
     "oracle": told,
 }

@@ -30,7 +30,7 @@ def absorb(
 ) -> None:
     """Learn from one learner's round."""
     from headgate.kernels.record import record_rows  # noqa: PLC0415  # machine code loads on first use
-    from headgate.kernels.regression import FAILED, REACHED, SEEN  # noqa: PLC0415  # as above
+    from headgate.kernels.regression import FAILED, REACHED, SEEN  # noqa: PLC0415  # machine code loads on first use
 
     told, won, seen = (v[index] for v in (feedback.reported, feedback.success, feedback.threshold))
     if not told.any():

@@ -17,7 +17,7 @@ from headgate.problem import Problem
 
 ARMS = 4
 BUDGET = 12.0
-ROUNDS = 36
+ROUNDS = 24
 
 MakePolicy: TypeAlias = Callable[..., Policy]
 """Makes a fresh policy: the class itself, or a `functools.partial` of it with its own options.

@@ -71,7 +71,7 @@ def test_the_sum_is_exact_whatever_is_lost_repeated_or_killed(service: str, url:
             edge.pull()
         for _ in range(6):
             for edge in edges:
-                total += play(edge, int(rng.integers(1, 30)), rng).bins
+                total += play(edge, int(rng.integers(1, 12)), rng).bins
                 try:
                     edge.sync()
                 except UnavailableError:

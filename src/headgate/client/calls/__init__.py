@@ -17,7 +17,7 @@ from headgate.client.calls.allocators import (
     retire_arm,
 )
 from headgate.client.calls.call import Call, HasDict
-from headgate.client.calls.edges import edges, health, learner, push
+from headgate.client.calls.edge import edges, health, learner, push
 from headgate.client.calls.records import (
     comparison,
     decisions,
