@@ -105,10 +105,10 @@ def test_some_arms_learn_and_others_know(gompertz: type[Gompertz]) -> None:
     ]  # fmt: skip
     problem = hg.Problem(truth, np.full(6, 0.8), [float(law.rate_of_quantile(6.0, 0.5)) for law in truth])
     rng = np.random.default_rng(5)
-    evidence = hg.Evidence.empty(6, 60.0)
-    for _ in range(3000):
-        x = np.ceil(rng.uniform(1.0, 25.0, 6))
-        evidence.record(x, problem.play(x, rng))
+    x = np.ceil(rng.uniform(1.0, 25.0, (3000, 6)))
+    seen = problem.play(x, rng)
+    rows = (values.ravel() for values in (x, seen.success, seen.threshold))
+    evidence = hg.Evidence.of_rows(np.tile(np.arange(6), 3000), *rows, max_budget=60.0)
     found = hg.estimators.likelihood(laws, evidence, level=0.9999)
     assert found.shape is not None
     assert found.shape_interval is not None
