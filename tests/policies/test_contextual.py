@@ -200,6 +200,9 @@ def test_merged_learners_know_what_both_have_seen() -> None:
     assert np.array_equal(first.evidence.trials, trials)
     with pytest.raises(ParameterError, match="one configuration"):
         first.merge(hg.Contextual(hg.Exponential(), features=3, max_budget=BUDGET))
+    with pytest.raises(ParameterError, match="itself"):
+        first.merge(first)
+    assert np.array_equal(first.evidence.trials, trials)
 
 
 def test_arms_of_their_own_differ_where_features_do_not() -> None:

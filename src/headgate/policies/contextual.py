@@ -270,6 +270,8 @@ class Contextual(ModelPolicy):
         learner of all rounds would have: each round's likelihood stays the quadratic that its own learner made of it.
         """
         given: object = other
+        if given is self:
+            raise ParameterError(f"a learner must merge with another, got itself: {self!r}")
         mine, theirs = ({**p.plain_options(), "seed": None} if isinstance(p, Contextual) else {} for p in (self, given))
         if mine != theirs:
             raise ParameterError(f"only learners of one configuration merge, got {self!r} and {other!r}")
