@@ -156,7 +156,7 @@ def test_rows_become_rounds_and_an_arm_twice_is_named() -> None:
     with pytest.raises(InputError, match="arm 'a' twice in round 'i'"):
         hg.Rounds.from_rows(["i", "j", "i"], ["a", "a", "a"], [1.0, 2.0, 3.0])
     with pytest.raises(FeedbackError, match="soon"):
-        hg.Rounds.from_rows(["i"], ["a"], ["soon"])  # type: ignore[list-item]
+        hg.Rounds.from_rows(["i"], ["a"], ["soon"])
     with pytest.raises(ShapeError, match="each of 1 rows"):
         hg.Rounds.from_rows(["i"], ["a"], [1.0], [1.0, 2.0])
 
