@@ -132,23 +132,6 @@ def test_parts_of_a_round_are_one_round() -> None:
     np.testing.assert_allclose(policy.state.reach[0], [0.5, x[1]])  # a success that does not tell: at what it got
 
 
-def test_a_state_with_other_bins_is_read_and_its_kinds_are_looked_for_anew() -> None:
-    """As another release wrote it."""
-    policy = _twins()
-    data = policy.state.to_dict()
-    old = policy.state.copy()
-    old.hazard = np.full((*old.hazard.shape[:-1], 24), 1.0 / 24)
-    state = policy.start().from_dict(data | {"hazard": old.to_dict()["hazard"]})
-    np.testing.assert_array_equal(state.reach, policy.state.reach)
-    assert state.hazard.shape == policy.state.hazard.shape
-    assert float(state.look) < 0.0
-    x, _ = policy.decide(state, policy.ask(2.0))
-    assert 0.0 < x.sum() <= 2.0 + 1e-9
-    np.testing.assert_array_equal(policy.start().from_dict(data).hazard, policy.state.hazard)
-    with pytest.raises(hg.errors.InputError, match="hazard"):
-        policy.start().from_dict(data | {"hazard": 3.0})
-
-
 def test_rounds_fade() -> None:
     policy = hg.Portfolio(hg.Exponential(), 2, 2.0, reward="cascade", memory=5, kinds=2, discount=0.5)
     for _ in range(3):

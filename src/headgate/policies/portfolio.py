@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +16,11 @@ from headgate.laws import Floats
 from headgate.oracle.limits import Limits
 from headgate.policies.ask import Ask
 from headgate.policies.base import Policy
-from headgate.policies.state import State, parsed, plain
+from headgate.policies.state import State
 from headgate.rounds.hazards import Kinds, completed, counts, fit_kinds, step
 from headgate.rounds.static import best_rows, exchanged, first_guesses
 
-_BINS = 10  # with 24 rounds to come are foretold worse by half a nat and more, with 60 to 600 solver runs seen
+_BINS = 24
 _FINEST = 1e-3  # the first bin's end, of the largest budget
 _WAIT = 8  # a new look at the table after an eighth more rounds
 _ITERATIONS = 6  # of EM at each look, from where it stood
@@ -53,17 +52,6 @@ class TableState(State):
     """What was decided then, (..., K)."""
     asked: Floats
     """Budget, least and most amounts and values for which, (..., 1 + 3 K)."""
-
-    def from_dict(self, data: Mapping[str, Any]) -> Self:
-        """Read; kinds with other bins, of another release, are looked for anew."""
-        read = parsed(data["hazard"])
-        if (
-            isinstance(read, np.ndarray)
-            and read.shape != self.hazard.shape
-            and read.shape[:-1] == self.hazard.shape[:-1]
-        ):
-            data = dict(data) | {name: plain(getattr(self, name)) for name in ("share", "hazard", "score", "look")}
-        return State.from_dict(self, data)
 
 
 def smoothing(reach: Floats, least: float) -> float:
