@@ -24,7 +24,8 @@ _BINS = 24
 _FINEST = 1e-3  # the first bin's end, of the largest budget
 _WAIT = 8  # a new look at the table after an eighth more rounds
 _ITERATIONS = 6  # of EM at each look, from where it stood
-_ROWS, _FEWEST, _MOST = 2400, 3, 32  # rows to optimise, and copies of a round, each completed by another draw
+_COPIES = 8  # of every round, each completed by another draw
+_SMOOTH = 0.3  # how far thresholds of rounds to come are off, in logarithms
 
 
 @dataclass(slots=True, eq=False)
@@ -54,30 +55,15 @@ class TableState(State):
     """Budget, least and most amounts and values for which, (..., 1 + 3 K)."""
 
 
-def smoothing(reach: Floats, least: float) -> float:
-    """How far thresholds of rounds to come are off those of rounds (N, K) that were, in logarithms.
-
-    Silverman's rule: the spread of an arm's log thresholds, pooled over arms, times n^(-1/5), n of them to an arm.
-    Thresholds below `least` are taken to be it.
-    """
-    seen = np.where(np.isfinite(reach), np.log(np.maximum(reach, least)), 0.0)
-    count = np.isfinite(reach).sum(axis=0)
-    squares = np.square(seen).sum(axis=0) - np.square(seen.sum(axis=0)) / np.maximum(count, 1)
-    arms = max(int(np.count_nonzero(count)), 1)
-    spread = np.sqrt((max(float(squares.sum()), 0.0) + 1.0) / (max(int(count.sum()) - arms, 0) + 1.0))
-    return float(spread * max(count.sum() / arms, 1.0) ** -0.2)
-
-
 @final
 class Portfolio(Policy):
     """At least one success a round, from arms of which nothing is assumed: solvers that meet the same instance.
 
     The last rounds are kept as they were reported. What was not seen of them, because an arm got too little or nothing,
     is drawn several times from hidden kinds of rounds that EM finds among them (`headgate.rounds`), and the allocation
-    is the best for the completed table, its thresholds smoothed, for rounds to come are like these and not the same. An
-    arm that was hardly tried in rounds of a kind is taken to be as good there as others: so it is tried. Where kinds do
-    not foretell rounds better than independent arms do, which is counted as rounds come, what is missing is drawn from
-    one kind: the arms are then taken to be independent.
+    is the best for the completed table. An arm that was hardly tried in rounds of a kind is taken to be as good there
+    as others: so it is tried. Where kinds do not foretell rounds better than independent arms do, which is counted as
+    rounds come, what is missing is drawn from one kind: the arms are then taken to be independent.
 
     The table is looked at again after an eighth more rounds, or when a round asks for something else; between, a round
     costs microseconds. A round's arms should report together. Reports of parts are joined if they are of the same
@@ -156,11 +142,11 @@ class Portfolio(Policy):
         state.share[row], state.hazard[row] = found.share, found.hazard
         if state.score[row][0] < state.score[row][1]:  # kinds do not help
             weights = np.ones((here.size, 1))
-        copies = min(max(_ROWS // here.size, _FEWEST), _MOST)
-        rows = completed(reach, given, step(d, t, weights * weight[:, None], self._edges), weights, rng, copies)
-        noise = np.exp(smoothing(reach, self._edges[1]) * rng.standard_normal(rows.shape))
+        drawn = step(d, t, weights * weight[:, None], self._edges)
+        rows = completed(reach, given, drawn, weights, rng, _COPIES)
+        noise = np.exp(_SMOOTH * rng.standard_normal(rows.shape))
         rows = np.where(self.whole, np.ceil(rows), rows * noise)  # thresholds in whole units are not off by a part
-        chance = np.repeat(weight, copies)
+        chance = np.repeat(weight, _COPIES)
         if self.reward == "sum":
             return self._whole(best_rows(rows, chance, limits, "sum", value=value).x, lower)
         starts = first_guesses(rows, chance, lower, upper, budget)
