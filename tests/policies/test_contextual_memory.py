@@ -10,6 +10,7 @@ import headgate as hg
 from headgate.estimators.coefficients import Posterior
 from headgate.evidence.information import Information
 from headgate.laws import Floats
+from headgate.policies.contextual_belief import believed
 from headgate.policies.contextual_learning import _settle  # what `absorb` calls after an eighth more rows
 from tests.policies.test_contextual import BUDGET, world
 
@@ -94,8 +95,7 @@ def test_what_fades_fades_in_kept_rows_too() -> None:
     state, z = policy.state.copy(), np.zeros((1, 2))
     policy.fade(state, 0.25)
     _settle(policy._regression, state, (), 0)
-    chances = policy.chances(state)
-    before, after = (policy._regression.believed(s, chances, z)[1][0, :2, :2] for s in (policy.state, state))
+    before, after = (believed(policy._regression, s, z)[1][0, :2, :2] for s in (policy.state, state))
     assert 2.0 < np.linalg.det(after) / np.linalg.det(before) < 16.0
 
 

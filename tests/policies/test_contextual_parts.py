@@ -11,7 +11,7 @@ from headgate.estimators.coefficients import Posterior
 from headgate.evidence.information import ROWS, Information
 from headgate.evidence.moments import joined, moments_of, shifted
 from headgate.laws import Floats
-from headgate.policies.contextual_regression import calmed
+from headgate.policies.contextual_belief import calmed
 from headgate.policies.contextual_state import SLOPES
 from tests.policies.test_contextual import BUDGET, play, world
 

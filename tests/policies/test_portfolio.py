@@ -83,6 +83,31 @@ def test_the_plan_follows_what_is_seen() -> None:
     assert policy.allocate(2.0)[1] != 1.0
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_is_optimised_is_smoothed_but_for_whole_units(monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+    law = hg.DiscreteWeibull() if whole else hg.Exponential()
+    policy, seen = hg.Portfolio(law, 2, 8.0, reward="cascade", memory=50, kinds=2), []
+    for _ in range(40):
+        x = policy.allocate(8.0)
+        won = x >= 2.0
+        policy.observe(x, hg.Feedback(won, np.where(won, 2.0, np.nan)))
+
+    def first_start(rows: Any, *rest: Any) -> Any:
+        seen.append(rows)
+        return rest[-1][0]
+
+    monkeypatch.setattr(portfolio, "exchanged", first_start)
+    policy.state.look = np.asarray(-1.0)
+    policy.allocate(8.0)
+    (rows,) = seen
+    assert len(rows) == 8 * 40
+    known = np.repeat(np.isfinite(policy.state.reach[:40]), len(rows) // 40, axis=0)
+    off = np.log(rows[known] / 2.0)
+    assert off.std() == pytest.approx(0.0 if whole else 0.3, rel=0.15)  # of 300 copies and more: three standard errors
+    if whole:
+        np.testing.assert_array_equal(rows[np.isfinite(rows)] % 1.0, 0.0)
+
+
 def test_parts_of_a_round_are_one_round() -> None:
     policy = hg.Portfolio(hg.Exponential(), 2, 2.0, reward="cascade", memory=5, kinds=2)
     x = policy.allocate(2.0)

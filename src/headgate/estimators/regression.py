@@ -23,7 +23,7 @@ from headgate.laws import Floats
 _INFORMATION = np.array([[0, 1, 3], [1, 2, 4], [3, 4, 5]])  # where a row's information stands
 _STEPS = 25
 _MOST = 1e5  # curvature of a row beyond which it counts no more: far in a tail it would rule for ever
-_CLOSE = 1e-4  # a step that gains less ends the search: a seventieth of a standard deviation
+_CLOSE = 1e-4  # the search ends where a step can gain less: a seventieth of a standard deviation
 _HALVINGS = 12
 _FARTHEST = 3.0  # that a step may move a predictor
 _NEAR = 0.1  # that predictors may move while their information is taken to be the same
@@ -68,11 +68,11 @@ class Rows(NamedTuple):
                 self.candidate, self.maps, self.table, self.given, self.told, self._followed(phi), np.empty(6)
             )
         size = phi.shape[1]
-        found = self._weighed(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=0.0))
+        found = self._weighed(_finite(found, 0.0))
         return positive(found[:, _INFORMATION[:size, :size]])
 
     def likelihood(self, phi: Floats) -> Floats:
-        """Return value, gradient and Hessian of each row at its predictors (n, C): (n, 10)."""
+        """Return value and gradient of each row at its predictors (n, C): (n, 4)."""
         from headgate.kernels.regression import NUMBERS, row_likelihood  # noqa: PLC0415  # loads on first use
 
         theta = self._followed(phi)
@@ -80,10 +80,17 @@ class Rows(NamedTuple):
             found = row_likelihood(
                 self.candidate, self.maps, self.table, self.kind, self.amount, theta, np.empty(NUMBERS)
             )
-        return self._weighed(np.nan_to_num(found, nan=0.0, posinf=1e30, neginf=-1e30))
+        return self._weighed(_finite(found, -1e30))
 
     def _weighed(self, found: Floats) -> Floats:
         return np.asarray(found if self.weight is None else found * self.weight[:, None])
+
+
+def _finite(found: Floats, least: float) -> Floats:
+    """Return numbers as they are, but for those that are none."""
+    if np.isfinite(found.sum()):  # one pass, where all of them are
+        return found
+    return np.nan_to_num(found, copy=False, nan=0.0, posinf=1e30, neginf=least)
 
 
 class Absorbed(NamedTuple):
@@ -112,11 +119,12 @@ def absorbed(prior: Posterior, rows: Rows, start: Coefficients | None = None) ->
     seen, place, gain = _Seen.at(prior, rows, phi, found), phi, 0.0
     for _ in range(_STEPS):
         target = seen.after.mean
-        far = np.abs(target.predictors(rows.columns, rows.arm) - phi).max()
-        share = min(1.0, _FARTHEST / max(far, _FARTHEST))
+        if seen.after.loss(at) - seen.after.loss(target) < _CLOSE:  # as the quadratic has it
+            break
+        way = target.predictors(rows.columns, rows.arm) - phi
+        share = min(1.0, _FARTHEST / max(np.abs(way).max(), _FARTHEST))
         for _ in range(_HALVINGS):
-            trial = at.towards(target, share)
-            phi_trial = trial.predictors(rows.columns, rows.arm)
+            trial, phi_trial = at.towards(target, share), phi + share * way
             found_trial = rows.likelihood(phi_trial)
             height_trial = found_trial[:, 0].sum() - prior.loss(trial)
             if height_trial >= height:
@@ -126,14 +134,14 @@ def absorbed(prior: Posterior, rows: Rows, start: Coefficients | None = None) ->
             break
         before_gain, gain = gain, height_trial - height
         at, phi, found, height = trial, phi_trial, found_trial, height_trial
-        if gain < _CLOSE:
-            break
         if share < 1.0 or gain > 0.25 * before_gain > 0.0:
             seen, place = _Seen.at(prior, rows, phi, found), phi
         else:  # information costs most: it is kept while steps with it get on
             seen = seen.moved(prior, rows, phi, found)
-    near = np.abs(phi - place).max() <= _NEAR
-    seen = seen.moved(prior, rows, phi, found) if near else _Seen.at(prior, rows, phi, found)
+        if gain < _CLOSE:
+            break
+    if np.abs(phi - place).max() > _NEAR:
+        seen = _Seen.at(prior, rows, phi, found)
     log_evidence = height + before - 0.5 * (seen.after.log_determinant() - prior.log_determinant())
     return Absorbed(seen.bend, seen.slope, seen.sum, log_evidence)
 

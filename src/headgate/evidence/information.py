@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from headgate.laws import Floats
 
 ROWS = 512
-"""That are multiplied at once: they stay in the processor's cache."""
+"""That are worked on at once: they stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

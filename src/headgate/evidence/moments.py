@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from headgate.evidence.information import ROWS
 from headgate.laws import Floats
 
 COUNT, SUM, SQUARES, LEAST, MOST = range(5)
@@ -25,9 +26,13 @@ def no_moments(columns: int, lead: tuple[int, ...] = ()) -> Floats:
 def moments_of(z: Floats) -> Floats:
     """Return the moments of rows (n, d)."""
     moments = no_moments(z.shape[1])
-    if len(z):
-        moments[COUNT], moments[SUM], moments[SQUARES] = len(z), z.sum(axis=0), np.einsum("nd,nd->d", z, z)
-        moments[LEAST], moments[MOST] = z.min(axis=0), z.max(axis=0)
+    moments[COUNT] = len(z)
+    for start in range(0, len(z), ROWS):
+        some = z[start : start + ROWS]
+        moments[SUM] += some.sum(axis=0)
+        moments[SQUARES] += np.einsum("nd,nd->d", some, some)
+        np.minimum(moments[LEAST], some.min(axis=0), out=moments[LEAST])
+        np.maximum(moments[MOST], some.max(axis=0), out=moments[MOST])
     return moments
 
 
@@ -61,6 +66,17 @@ def units_of(moments: Floats) -> tuple[Floats, Floats]:
     reach = np.where(moments[COUNT] > 0.0, moments[MOST] - moments[LEAST], 0.0)
     unit = np.maximum(spread, reach / _REACH)
     return mean, np.where(reach > 0.0, unit, 1.0)  # a column that never changes says nothing, in any unit
+
+
+def standardised(z: Floats, mean: Floats, unit: Floats) -> Floats:
+    """Return 1 and (z - mean) / unit of rows (n, d): (n, d + 1)."""
+    columns, scale = np.empty((len(z), z.shape[1] + 1)), 1.0 / unit
+    columns[:, 0] = 1.0
+    for start in range(0, len(z), ROWS):
+        part = columns[start : start + ROWS, 1:]
+        np.subtract(z[start : start + ROWS], mean, out=part)
+        part *= scale
+    return columns
 
 
 def unit_matrix(mean: Floats, unit: Floats) -> Floats:

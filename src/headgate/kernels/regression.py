@@ -1,4 +1,4 @@
-"""The mixture cure model row by row: the likelihood of one result with gradient and Hessian, for regressions.
+"""The mixture cure model row by row: the likelihood of one result with its gradient, and Fisher's information.
 
 A row is a result of an arm with coordinates theta = (l, t, s), l = log median, t = logit p, s = log log(q75 / q25). A
 failure at allocation x counts log(1 - p G(x)), a success with threshold X counts log p + log g(X), one that does not
@@ -12,7 +12,6 @@ import numpy as np
 from headgate.kernels.collapsed import place
 from headgate.kernels.columns import MAP, SPAN, WHOLE
 from headgate.kernels.compiled import gufunc
-from headgate.kernels.cure import _density_bend as density_bend
 from headgate.kernels.cure import _step_probability as step_probability
 from headgate.kernels.curves import BASE, CAP, COLUMNS, LOC, A, B, cdf, log_density, position
 from headgate.kernels.part import njit
@@ -20,11 +19,11 @@ from headgate.laws.standard import Base
 
 FAILED, SEEN, REACHED = range(3)
 """Kinds of rows: a failure, a success with its threshold, a success without."""
-VALUE, G_L, G_T, G_S, H_LL, H_LT, H_TT, H_LS, H_TS, H_SS = range(10)
-"""Where the numbers of a row stand: value, gradient, Hessian."""
-NUMBERS = 10
+VALUE, G_L, G_T, G_S = range(4)
+"""Where the numbers of a row stand: value, gradient."""
+NUMBERS = 4
 
-_GAMMA, _NORMAL, _TABLE = int(Base.GAMMA), int(Base.NORMAL), int(Base.TABLE)
+_GAMMA, _TABLE = int(Base.GAMMA), int(Base.TABLE)
 _LARGE = 650.0  # log z beyond which only its being large matters
 _TINY = 1e-300
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -35,21 +34,17 @@ _CLIP = 35.0  # |logit p| beyond which p is 0 or 1 for any purpose
 
 @njit(error_model="numpy")
 def _density(row, table, u, whole, x):
-    """Log density of a threshold x at u and its first two derivatives in log rate."""
-    base, b = int(row[BASE]), row[B]
+    """Log density of a threshold x at u, and its derivative in log rate."""
+    b = row[B]
     if whole:
-        return step_probability(b, math.exp(min(b * u, _LARGE)), x)
-    log_d, slope = log_density(row, table, min(u, _LARGE / b) if base == _GAMMA else u)
-    if base == _GAMMA:
-        return log_d, slope, -b * b * math.exp(min(b * u, _LARGE))
-    if base == _NORMAL:
-        return log_d, slope, -b * b
-    return log_d, slope, density_bend(row, table, u)
+        log_d, slope, _ = step_probability(b, math.exp(min(b * u, _LARGE)), x)
+        return log_d, slope
+    return log_density(row, table, min(u, _LARGE / b) if int(row[BASE]) == _GAMMA else u)
 
 
 @njit(error_model="numpy")
 def _at(candidate, maps, table, kind, amount, l, t, s, row, out):
-    """Write value, gradient and Hessian in (l, t) at a point whose s is one of the law's."""
+    """Write value and gradient in (l, t) at a point whose s is one of the law's."""
     log_rate = place(candidate, maps, l, s, row)
     t = min(max(t, -_CLIP), _CLIP)
     small = math.exp(-abs(t))
@@ -59,24 +54,18 @@ def _at(candidate, maps, table, kind, amount, l, t, s, row, out):
         p, q, log_p = q, p, log_p + t
     u = log_rate + position(row, amount)
     if kind == SEEN:
-        value, slope, bend = _density(row, table, u, candidate[WHOLE] > 0.0, amount)
+        value, slope = _density(row, table, u, candidate[WHOLE] > 0.0, amount)
         out[VALUE], out[G_L], out[G_T] = log_p + value, -slope, q  # l falls as the log rate rises
-        out[H_LL], out[H_LT], out[H_TT] = bend, 0.0, -p * q
         return
     reached, missing = cdf(row, table, u)
-    log_d, slope = log_density(row, table, u)
+    log_d = log_density(row, table, u)[0]
     if kind == REACHED:
         reached = max(reached, _TINY)
         ratio = math.exp(min(log_d - math.log(reached), _LARGE))
         out[VALUE], out[G_L], out[G_T] = log_p + math.log(reached), -ratio, q
-        out[H_LL], out[H_LT], out[H_TT] = ratio * (slope - ratio), 0.0, -p * q
         return
-    density = math.exp(log_d)
     left = max(q + p * missing, _TINY)  # 1 - p G
-    d1, d2 = -p / left * density, -p / left * q * reached
-    out[VALUE], out[G_L], out[G_T] = math.log(left), -d1, d2
-    out[H_LL] = d1 * (slope - d1) if density > 0.0 else 0.0
-    out[H_LT], out[H_TT] = -d1 * (q - d2), d2 * (q - p - d2)
+    out[VALUE], out[G_L], out[G_T] = math.log(left), p / left * math.exp(log_d), -p / left * q * reached
 
 
 @gufunc(
@@ -84,15 +73,14 @@ def _at(candidate, maps, table, kind, amount, l, t, s, row, out):
     "(f),(q,c,n),(r,u,v),(),(),(t),(o)->(o)",
 )
 def row_likelihood(candidate, maps, table, kind, amount, theta, like, out):
-    """Fill `out`, as long as `like`, with the log likelihood of a row, its gradient and its Hessian at theta.
+    """Fill `out`, as long as `like`, with the log likelihood of a row and its gradient at theta.
 
     `amount` is the threshold of a success that told it, else the allocation, > 0. Beyond the spreads that the
     law can have the likelihood is level in s.
     """
-    row, side = np.empty(COLUMNS), np.empty((2, NUMBERS))
+    row = np.empty(COLUMNS)
     l, t, s = theta[0], theta[1], theta[2]
-    for j in range(NUMBERS):
-        out[j] = side[0, j] = side[1, j] = 0.0
+    out[G_S] = 0.0
     if candidate[MAP] < 0.0:
         _at(candidate, maps, table, kind, amount, l, t, s, row, out)
         return
@@ -102,12 +90,10 @@ def row_likelihood(candidate, maps, table, kind, amount, theta, like, out):
     _at(candidate, maps, table, kind, amount, l, t, inside, row, out)
     if s != inside:
         return
+    side = np.empty((2, NUMBERS))
     for k in range(2):
         _at(candidate, maps, table, kind, amount, l, t, s + (2.0 * k - 1.0) * step, row, side[k])
     out[G_S] = (side[1, VALUE] - side[0, VALUE]) / (2.0 * step)
-    out[H_SS] = (side[1, VALUE] - 2.0 * out[VALUE] + side[0, VALUE]) / (step * step)
-    out[H_LS] = (side[1, G_L] - side[0, G_L]) / (2.0 * step)
-    out[H_TS] = (side[1, G_T] - side[0, G_T]) / (2.0 * step)
 
 
 @njit(error_model="numpy")
@@ -176,7 +162,8 @@ def row_information(candidate, maps, table, x, told, theta, like, out):
     `told` is the share of successes that tell their threshold. Unlike the Hessian of what came it is never negative,
     and it is small along the ridge on which median and activation trade.
     """
-    row, side, one = np.empty(COLUMNS), np.zeros((2, NUMBERS)), np.zeros(NUMBERS)
+    work = np.empty((4, COLUMNS))  # once, and not four times: it costs as much as a row's formulas
+    row, one, side = work[0], work[1], work[2:]
     for j in range(6):
         out[j] = 0.0
     l, t, s, step = theta[0], min(max(theta[1], -_CLIP), _CLIP), theta[2], 0.0

@@ -9,18 +9,15 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from headgate import checks
 from headgate.errors import AllocationError, FeedbackError, ParameterError, ShapeError
-from headgate.estimators.contextual import ContextualEstimate, contextual_estimate
-from headgate.estimators.regression import FAR
+from headgate.estimators.contextual import ContextualEstimate
 from headgate.evidence import Evidence
 from headgate.evidence.moments import means_of
 from headgate.features import Features
 from headgate.feedback import Feedback
 from headgate.laws import Floats, Law, OneOf
-from headgate.laws.learned import open_form
 from headgate.names import IntOrNames
 from headgate.oracle import Limits
 from headgate.oracle.cascade import check_one_convex_stretch
@@ -28,16 +25,14 @@ from headgate.oracle.curves import maximise_points
 from headgate.oracle.terms import Terms as OracleTerms
 from headgate.policies.ask import Ask, Terms
 from headgate.policies.candidates import Candidates, candidates
+from headgate.policies.contextual_belief import drawn, estimated, law_chances
 from headgate.policies.contextual_features import checked_rows
-from headgate.policies.contextual_learning import absorb, fade
-from headgate.policies.contextual_regression import Regression, calmed
+from headgate.policies.contextual_learning import absorb, fade, review
+from headgate.policies.contextual_regression import Regression
 from headgate.policies.contextual_state import ContextualState
 from headgate.policies.model import Curves, ModelPolicy
-from headgate.policies.net import due
 
 _MEMORY = 1000  # rows that are kept by default, where arms come once
-_UNCALMED = 0.1  # the share of rounds whose draw is not calmed
-_OFTEN, _SELDOM = 64, 16  # variances are found again in each of the first rounds, later in one of so many
 
 
 @final
@@ -198,11 +193,11 @@ class Contextual(ModelPolicy):
 
     def chances(self, state: ContextualState) -> Floats:
         """How probable each law is: (..., M)."""
-        return np.asarray(special.softmax(state.log_evidence, axis=-1))
+        return law_chances(state)
 
     def curves(self, state: ContextualState) -> Curves:
         """Return the curves of a draw at the mean of the features seen."""
-        return self.curves_at(*self._drawn(state, self._at_mean(state)))
+        return self._regression.curves_at(*self._drawn(state, self._at_mean(state)))
 
     def _at_mean(self, state: ContextualState) -> Floats:
         """The mean of the features seen, as those of every arm: (batch, K, d)."""
@@ -211,7 +206,7 @@ class Contextual(ModelPolicy):
 
     def curves_for(self, state: ContextualState, ask: Ask) -> Curves:
         """Return the curves of a draw at the features of a round."""
-        return self.curves_at(*self._drawn(state, self._asked(state, ask)))
+        return self._regression.curves_at(*self._drawn(state, self._asked(state, ask)))
 
     def _asked(self, state: ContextualState, ask: Ask) -> Floats:
         return self._at_mean(state) if ask.features is None else ask.features
@@ -220,7 +215,7 @@ class Contextual(ModelPolicy):
         """Return the best allocation for a draw; curves of arms whose law is doubted are corrected."""
         drawn = self._drawn(state, self._asked(state, ask))
         if not state.doubted.any():
-            return self._best(self.curves_at(*drawn), ask)
+            return self._best(self._regression.curves_at(*drawn), ask)
         x, y = self._regression.corrected(state, *drawn)
         if ask.value is not None and self.reward == "sum":
             y = y * ask.value[..., None]
@@ -232,42 +227,15 @@ class Contextual(ModelPolicy):
         """Return the curves of a draw by points; those of arms whose law is doubted are corrected."""
         drawn = self._drawn(state, self._asked(state, ask))
         if not state.doubted.any():
-            return self._points_of(self.curves_at(*drawn), ask)
+            return self._points_of(self._regression.curves_at(*drawn), ask)
         x, y = self._regression.corrected(state, *drawn)
         return np.broadcast_to(x, y.shape), y
 
     def _drawn(self, state: ContextualState, z: Floats) -> tuple[Floats, NDArray[np.int64]]:
-        """Draw predictors (batch, K, 3) and laws; learn the prior's variances and doubt laws, where that is due."""
-        learn = state.round < _OFTEN or state.round % _SELDOM == 0
+        """Draw predictors (batch, K, 3) and laws, after a look at variances and doubts where one is due."""
+        review(self._regression, state, z, self._netted)
         noise = self.normals(state, state.vector.shape[-1] + int(np.prod(state.own_vector.shape[-2:])))
-        chance = self.uniforms(state, 2)
-        phi, laws = np.zeros((*z.shape[:-1], 3)), np.zeros(z.shape[:-1], dtype=np.int64)
-        arm = np.arange(z.shape[-2])
-        for index in np.ndindex(self.batch):
-            if learn:
-                self._regression.learn_variances(state, index, z[index])
-            if self._netted and due(state.round):
-                state.doubted[index] = self._regression.counted(state, index).doubted
-            shares = np.cumsum(self.chances(state)[index])
-            law = min(int(np.searchsorted(shares, chance[(*index, 0)])), len(shares) - 1)
-            view = self._regression.view(state, index, law, z[index], more=True)
-            middle = view.posterior.mean.predictors(view.columns, arm)
-            away = view.posterior.draw(noise[index]).predictors(view.columns, arm) - middle
-            if chance[(*index, 1)] >= _UNCALMED and self.calm < np.inf:
-                away = calmed(away, view.posterior.covariances(view.columns, arm), self.calm)
-            phi[index][:, : self._size], laws[index] = middle + away, law
-        return phi, laws
-
-    def curves_at(self, phi: Floats, laws: NDArray[np.int64]) -> Curves:
-        """Return the curves at predictors (..., n, 3) under laws (..., n)."""
-        centre = np.log(self.max_budget)
-        log_median = np.clip(phi[..., 0], centre - FAR, centre + FAR)
-        activation = special.expit(phi[..., 1])
-        found = self._candidates if self.arms else self._candidates.repeated(phi.shape[-2])
-        if found.known:
-            return Curves(activation, found.rates(log_median))
-        form, rate = found.at(laws, log_median, phi[..., 2])
-        return Curves(activation, rate, form)
+        return drawn(self._regression, state, z, noise, self.uniforms(state, 2), self.calm)
 
     # -- absorb --------------------------------------------------------------------------------------------------------
 
@@ -302,6 +270,8 @@ class Contextual(ModelPolicy):
         learner of all rounds would have: each round's likelihood stays the quadratic that its own learner made of it.
         """
         given: object = other
+        if given is self:
+            raise ParameterError(f"a learner must merge with another, got itself: {self!r}")
         mine, theirs = ({**p.plain_options(), "seed": None} if isinstance(p, Contextual) else {} for p in (self, given))
         if mine != theirs:
             raise ParameterError(f"only learners of one configuration merge, got {self!r} and {other!r}")
@@ -322,22 +292,9 @@ class Contextual(ModelPolicy):
         one; `.law` says how probable each is.
         """
         del interval  # there is one
-        state = self.state
-        z = self._at_mean(state) if features is None else self.rows(features)
-        chances = self.chances(state)
-        phi, cov, laws = self._regression.believed(state, chances, z)
-        shown = {law.name: chances[..., m] for m, law in enumerate(self._possible)} if len(self._possible) > 1 else {}
-        found = self._candidates if self.arms else self._candidates.repeated(z.shape[-2])
-        row = found.columns[laws, np.arange(z.shape[-2])]
-        rate, shape = self.curves_at(phi, laws).rate, self._shapes(found, laws, phi[..., 2])
-        doubts = self._regression.doubts(state) if self._netted else ()
-        told = contextual_estimate(row, found.maps, found.table, rate, shape, phi, cov, level, shown, doubts)
-        return told if self.names is None else replace(told, names=self.names)
-
-    def _shapes(self, found: Candidates, laws: NDArray[np.int64], spread: Floats) -> Floats | None:
-        """Each arm's shape, where one law's is learned: (..., K)."""
-        opened = open_form(self._possible[0], found.base.shape[1]) if len(self._possible) == 1 else None
-        return None if opened is None else np.asarray(np.exp(opened.log_shape(found.coordinate(laws, spread))))
+        z = self._at_mean(self.state) if features is None else self.rows(features)
+        found = estimated(self._regression, self.state, z, level, self._possible, self._netted)
+        return found if self.names is None else replace(found, names=self.names)
 
     def plain_options(self) -> dict[str, Any]:
         """Return the configuration as plain data for JSON."""

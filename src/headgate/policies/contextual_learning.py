@@ -19,9 +19,11 @@ from headgate.feedback import Feedback
 from headgate.laws import Floats
 from headgate.policies.contextual_regression import Regression
 from headgate.policies.contextual_state import COLUMNS, ContextualState
+from headgate.policies.net import due
 
 _ARM, _KIND, _AMOUNT, _GIVEN, _WEIGHT = range(COLUMNS)  # of a row that is kept; then its features, from the reference
 _WAIT = 8  # rows are linearised again when there are an eighth more
+_OFTEN, _SELDOM = 64, 16  # variances are found again in each of the first rounds, later in one of so many
 _FORGIVEN = 12.0  # how far a law's log evidence may fall behind: first rounds, linearised far away, are not for ever
 
 
@@ -65,6 +67,16 @@ def absorb(
     kept, fresh = state.kept[index].tolist()
     if keep and fresh * _WAIT >= kept > count:
         _settle(regression, state, index, 0)
+
+
+def review(regression: Regression, state: ContextualState, z: Floats, netted: bool) -> None:
+    """Before a decision for rows (batch, K, d): learn the prior's variances and doubt laws, where that is due."""
+    learn, doubt = state.round < _OFTEN or state.round % _SELDOM == 0, netted and due(state.round)
+    for index in np.ndindex(z.shape[:-2]):
+        if learn:
+            regression.learn_variances(state, index, z[index])
+        if doubt:
+            state.doubted[index] = regression.counted(state, index).doubted
 
 
 def _keep(regression: Regression, state: ContextualState, index: tuple[int, ...], rows: Floats) -> None:

@@ -10,15 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from headgate.estimators.belief import Misfit
 from headgate.estimators.coefficients import Posterior
-from headgate.evidence.moments import inverse_unit_matrix, joined, moments_of, unit_matrix, units_of
+from headgate.estimators.regression import FAR
+from headgate.evidence.moments import inverse_unit_matrix, joined, moments_of, standardised, unit_matrix, units_of
 from headgate.kernels.columns import WHOLE
 from headgate.laws import Floats
 from headgate.policies.candidates import Candidates
 from headgate.policies.contextual_net import Counted, corrected, counted, ends_of, over_features
 from headgate.policies.contextual_state import OWN, OWN_SLOPES, SLOPES, ContextualState
+from headgate.policies.model import Curves
 
 # Before anything is seen: variances of log median, logit activation and spread, of the shared intercepts and of an
 # arm's own, and of slopes per unit of a feature.
@@ -28,29 +31,6 @@ _MEANS = np.array([np.log(np.log(2.0)), 0.0, np.log(1.2)])  # the first beside l
 _FEWEST, _WHOLE = 2.0, 0.25  # mean of whole units that is expected at least, and variance of their log median
 _MOST = np.array([4.0, 9.0, 0.5])  # of a variance that is learned
 _WORTH = np.array([1.0, 3.0, 4.0])  # how many coefficients the variance of each group is worth before any is seen
-
-
-def calmed(away: Floats, covariance: Floats, calm: float) -> Floats:
-    """Return noise of predictors (n, C), multiplied by (1 + 1 / (calm v))^(-1/2) along each axis of variance v.
-
-    `covariance` is (n, C, C). An axis along which nothing is known, such as the ridge on which median and activation
-    trade, keeps its noise.
-    """
-    if away.shape[1] == 2:  # in closed form: middle + radius and middle - radius
-        a, b, c = covariance[:, 0, 0], covariance[:, 0, 1], covariance[:, 1, 1]
-        middle, radius = 0.5 * (a + c), np.hypot(0.5 * (a - c), b)
-        low, high = _calm_factor(middle - radius, calm), _calm_factor(middle + radius, calm)
-        rise = (high - low) / np.maximum(2.0 * radius, 1e-300)
-        base = low - rise * (middle - radius)
-        first, second = away[:, 0], away[:, 1]
-        along = np.stack([a * first + b * second, b * first + c * second], axis=1)
-        return np.asarray(base[:, None] * away + rise[:, None] * along)
-    variance, axes = np.linalg.eigh(covariance)
-    return np.asarray(np.einsum("nce,ne,nfe,nf->nc", axes, _calm_factor(variance, calm), axes, away))
-
-
-def _calm_factor(variance: Floats, calm: float) -> Floats:
-    return np.asarray(1.0 / np.sqrt(1.0 + 1.0 / (calm * np.maximum(variance, 1e-12))))
 
 
 class View(NamedTuple):
@@ -122,24 +102,22 @@ class Regression:
         own = np.empty((size, self.width + 1 if self.slopes else 1))
         own[:, 0], own[:, 1:] = 1.0 / variances[:, OWN], 1.0 / variances[:, OWN_SLOPES, None]
         posterior = Posterior(info.with_prior(weight.ravel(), middle.ravel(), own.ravel()))
-        columns = np.empty((len(z), self.width + 1))
-        columns[:, 0] = 1.0
-        np.subtract(away, mean, out=columns[:, 1:])
-        columns[:, 1:] *= 1.0 / unit
-        return View(posterior, columns, inverse_unit_matrix(mean, unit))
+        return View(posterior, standardised(away, mean, unit), inverse_unit_matrix(mean, unit))
 
-    def believed(self, state: ContextualState, chances: Floats, z: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        """Return predictors (batch, n, 3) of rows, their covariance, and the law: the most probable of each learner."""
-        arm = np.arange(z.shape[-2])
-        phi, covariance = np.zeros((*z.shape[:-1], 3)), np.zeros((*z.shape[:-1], 3, 3))
-        laws = np.zeros(z.shape[:-1], dtype=np.int64)
-        for index in np.ndindex(z.shape[:-2]):
-            law = int(np.argmax(chances[index]))
-            view = self.view(state, index, law, z[index], more=False)
-            phi[index][:, : self.size] = view.posterior.mean.predictors(view.columns, arm)
-            covariance[index][:, : self.size, : self.size] = view.posterior.covariances(view.columns, arm)
-            laws[index] = law
-        return phi, covariance, laws
+    def curves_at(self, phi: Floats, laws: NDArray[np.int64]) -> Curves:
+        """Return the curves at predictors (..., n, 3) under laws (..., n)."""
+        centre = np.log(self.max_budget)
+        log_median = np.clip(phi[..., 0], centre - FAR, centre + FAR)
+        activation = special.expit(phi[..., 1])
+        found = self.of_arms(phi.shape[-2])
+        if found.known:
+            return Curves(activation, found.rates(log_median))
+        form, rate = found.at(laws, log_median, phi[..., 2])
+        return Curves(activation, rate, form)
+
+    def of_arms(self, count: int) -> Candidates:
+        """The laws of a round's arms: each arm's own, or those of all for so many arms that come once."""
+        return self.candidates if self.own else self.candidates.repeated(count)
 
     def counted(self, state: ContextualState, index: tuple[int, ...]) -> Counted:
         """Compare what is believed of each arm, the mean over features, with all that it has shown."""

@@ -144,7 +144,8 @@ class Portfolio(Policy):
             weights = np.ones((here.size, 1))
         drawn = step(d, t, weights * weight[:, None], self._edges)
         rows = completed(reach, given, drawn, weights, rng, _COPIES)
-        rows = rows * np.exp(_SMOOTH * rng.standard_normal(rows.shape))
+        noise = np.exp(_SMOOTH * rng.standard_normal(rows.shape))
+        rows = np.where(self.whole, np.ceil(rows), rows * noise)  # thresholds in whole units are not off by a part
         chance = np.repeat(weight, _COPIES)
         if self.reward == "sum":
             return self._whole(best_rows(rows, chance, limits, "sum", value=value).x, lower)

@@ -18,7 +18,9 @@ import numpy as np
 
 from headgate.laws import Floats
 
-BINS = 24
+_BINS, _FEWEST = 24, 4  # of amounts, at most and at least
+_EVENTS = 8  # successes that a bin has of an arm on average: with fewer, hazards follow chance and foretell nothing
+_FOLDS = 3  # that are held out in turn, to choose the number of kinds
 NUMBERS = (1, 2, 4, 12, 24, 40)
 """How many kinds there may be."""
 _LEAST = 1e-9  # of a hazard in a bin
@@ -28,9 +30,10 @@ _ITERATIONS = 60
 _CLOSE = 1e-6  # relative gain of the likelihood at which EM ends
 
 
-def bins_of(thresholds: Floats, most: float, count: int = BINS) -> Floats:
-    """Return the edges of bins, from 0 to `most`: as many successes in each, none of them empty of width."""
+def bins_of(thresholds: Floats, most: float) -> Floats:
+    """Return the edges of bins of rounds (N, K), from 0 to `most`: as many successes in each, of a width above 0."""
     seen = thresholds[np.isfinite(thresholds) & (thresholds < most)]
+    count = min(max(seen.size // (_EVENTS * thresholds.shape[1]), _FEWEST), _BINS)
     inner = np.quantile(seen, np.linspace(0.0, 1.0, count + 1)[1:-1]) if seen.size else np.empty(0)
     inner = np.unique(inner[(inner > 0.0) & (inner < most)])
     return np.concatenate([[0.0], inner, [most]])
@@ -110,14 +113,16 @@ def best_number(
     d: Floats, t: Floats, edges: Floats, rng: np.random.Generator, candidates: tuple[int, ...] = NUMBERS
 ) -> tuple[int, dict[int, float]]:
     """Choose the number of kinds by the mean log-likelihood of rounds that were held out: it, and all of them."""
-    order = rng.permutation(len(d))
-    half = len(d) // 2
+    place = rng.permutation(len(d)) % _FOLDS
     scores: dict[int, float] = {}
     for kinds in candidates:
         if kinds > 1 and kinds * 8 > len(d):
             continue
         total = 0.0
-        for fit, test in ((order[:half], order[half:]), (order[half:], order[:half])):
+        for fold in range(_FOLDS):
+            fit, test = place != fold, place == fold
+            if not (fit.any() and test.any()):
+                continue
             found, _ = fit_kinds(d[fit], t[fit], edges, kinds, rng)
             total += float(found.weights(d[test], t[test])[1].sum())
         scores[kinds] = total / len(d)

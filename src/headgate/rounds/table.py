@@ -26,6 +26,14 @@ _STARTS = 2  # of EM
 _BETWEEN = 4  # points of a fitted curve in each bin
 
 
+def _numbers(name: str, values: ArrayLike) -> Floats:
+    """A copy as numbers, NaN and infinity among them."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as cause:  # text, or lines of different lengths
+        raise FeedbackError(f"{name} must be numbers, or a table of them, got {values!r}") from cause
+
+
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Rounds(Shown):
     """Whole rounds as they were: nothing is assumed about the arms of one.
@@ -56,10 +64,9 @@ class Rounds(Shown):
     names: tuple[str, ...]
 
     def __init__(self, thresholds: ArrayLike, given: ArrayLike = np.inf, names: Sequence[str] | None = None) -> None:
-        reach = np.array(thresholds, dtype=np.float64)
+        reach, amount = _numbers("thresholds", thresholds), _numbers("given", given)
         if reach.ndim != 2 or 0 in reach.shape:
             raise ShapeError(f"thresholds must be a table of rounds and arms, (N, K), got shape {reach.shape}")
-        amount = np.array(given, dtype=np.float64)
         try:
             amount = np.array(np.broadcast_to(amount, reach.shape))
         except ValueError as cause:
@@ -94,12 +101,14 @@ class Rounds(Shown):
 
         Arms that a round has no row of were not tried in it; an arm that it has twice is an error.
         """
-        reach = np.asarray(thresholds, dtype=np.float64)
-        amount = np.broadcast_to(np.asarray(given, dtype=np.float64), reach.shape)
+        reach, amount = _numbers("thresholds", thresholds), _numbers("given", given)
         if not len(rounds) == len(arms) == reach.size:
             raise ShapeError(
                 f"every row must have a round, an arm and a threshold, got {len(rounds)}, {len(arms)} and {reach.size}"
             )
+        if amount.shape not in {(), reach.shape}:
+            raise ShapeError(f"given must be one number or one for each of {reach.size} rows, got {amount.shape}")
+        amount = np.broadcast_to(amount, reach.shape)
         row_of = {name: k for k, name in enumerate(dict.fromkeys(rounds))}
         arm_of = {name: k for k, name in enumerate(sorted(dict.fromkeys(arms), key=str))}
         row, column = np.array([row_of[r] for r in rounds]), np.array([arm_of[a] for a in arms])
