@@ -94,17 +94,17 @@ class Ledger:
     async def _transact(self, wait: Wait, work: Callable[[Connection], T]) -> T:
         """Commit `work`; again, if another worker wrote the same id between our look and our write."""
         for last in range(_TRIES):
-            connection = self.database.begin(at_once=True) or await wait(self.database.begin)
+            transaction = self.database.begin(at_once=True) or await wait(self.database.begin)
+            broken = False
             try:
-                result, began = work(connection), time.perf_counter()
+                result, began = work(transaction.connection), time.perf_counter()
                 if self._slowest < _QUICK:
-                    connection.commit()
+                    transaction.commit()
                 else:
-                    await wait(connection.commit)
+                    await wait(transaction.commit)
                 self._slowest = max(time.perf_counter() - began, 0.9 * self._slowest)
             except BaseException as cause:
-                if not isinstance(cause, REFUSALS):
-                    connection.invalidate()  # a commit that failed may have left its transaction, and so its lock
+                broken = not isinstance(cause, REFUSALS)  # a commit that failed may have left its lock
                 if not self.database.is_clash(cause) or last == _TRIES - 1:
                     if isinstance(cause, self.database.failures):
                         raise unavailable(cause) from cause
@@ -112,7 +112,7 @@ class Ledger:
             else:
                 return result
             finally:
-                connection.close()
+                self.database.end(transaction, broken=broken)
         raise AssertionError  # the last try returns or raises
 
 
