@@ -20,7 +20,7 @@ from headgate.service import views
 from headgate.service.engine import changes, learner, modes, versions
 from headgate.service.engine.baseline import Baseline
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change
+from headgate.service.engine.requests import Change
 from headgate.service.export import pages
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.spec import AllocatorChange, AllocatorSpec, build_policy, resolved_arms, seed_of

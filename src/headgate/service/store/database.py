@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -25,45 +25,25 @@ _SURE_SECONDS = 1.0
 
 
 class Transaction:
-    """A transaction that writes, on a connection that is kept for the next one.
+    """A transaction that writes, on a connection that is kept for the next one: `Database` begins and ends it.
 
     To SQLAlchemy the connection is in one transaction for ever: what it does at each beginning and end would be a fifth
     of the time of a single decision.
     """
 
-    __slots__ = ("_dialect", "_driver", "_patience", "_used_at", "connection")
+    __slots__ = ("connection", "driver", "patience", "used_at")
 
     def __init__(self, engine: Engine) -> None:
         self.connection = engine.connect().execution_options(kept=True)
         self.connection.begin()
-        self._driver: Any = self.connection.connection.driver_connection
-        self._dialect = engine.dialect
-        self._patience = -1
-        self._used_at = time.monotonic()
-
-    def begin(self, *, at_once: bool) -> None:
-        """Take SQLite's one lock, `at_once` or when others have gone; on PostgreSQL the first statement begins."""
-        if self._dialect.name == "sqlite":
-            patience = 0 if at_once else round(BUSY_SECONDS * 1000)
-            if patience != self._patience:
-                self._driver.execute(f"PRAGMA busy_timeout={patience}")
-                self._patience = patience
-            self._driver.execute("BEGIN IMMEDIATE")
-        elif time.monotonic() - self._used_at > _SURE_SECONDS:
-            self._dialect.do_ping(self._driver)
+        self.driver: Any = self.connection.connection.driver_connection
+        self.patience = -1
+        """Milliseconds that SQLite waits for another who writes."""
+        self.used_at = time.monotonic()
 
     def commit(self) -> None:
         """Make it durable."""
-        self._dialect.do_commit(self._driver)
-
-    def is_over(self) -> bool:
-        """Roll back what was not committed; return whether the connection can be used again."""
-        try:
-            self._driver.rollback()
-        except self._dialect.loaded_dbapi.Error:
-            return False
-        self._used_at = time.monotonic()
-        return True
+        self.connection.dialect.do_commit(self.driver)
 
     def discard(self) -> None:
         """Let go of the connection, and with it of whatever it has locked."""
@@ -114,7 +94,14 @@ class Database:
             new, found = not self._kept, None
             try:
                 found = Transaction(self.engine) if new else self._kept.pop()
-                found.begin(at_once=at_once)
+                if self.is_sqlite:
+                    patience = 0 if at_once else round(BUSY_SECONDS * 1000)
+                    if patience != found.patience:
+                        found.driver.execute(f"PRAGMA busy_timeout={patience}")
+                        found.patience = patience
+                    found.driver.execute("BEGIN IMMEDIATE")
+                elif time.monotonic() - found.used_at > _SURE_SECONDS:  # its first statement begins it
+                    self.engine.dialect.do_ping(found.driver)
             except IndexError:  # another thread took the last
                 continue
             except self.failures as cause:
@@ -131,10 +118,15 @@ class Database:
 
     def end(self, transaction: Transaction, *, broken: bool = False) -> None:
         """End a transaction, undone unless it was committed; `broken`: its connection may be in any state."""
-        if broken or not transaction.is_over():
-            transaction.discard()
-        else:
-            self._kept.append(transaction)
+        try:
+            if not broken:
+                transaction.driver.rollback()
+                transaction.used_at = time.monotonic()
+                self._kept.append(transaction)
+                return
+        except self.failures:
+            pass
+        transaction.discard()
 
     def look(self, read: Callable[[Connection], T], *, slow: bool = False) -> T:
         """Read from one consistent state, without waiting for a writer; `slow`, however long a statement takes."""
@@ -170,7 +162,7 @@ class Statement:
     def __init__(self, make: Callable[[bool], ClauseElement]) -> None:
         named: Any = sqlite.dialect(paramstyle="named"), psycopg.dialect()  # type: ignore[no-untyped-call]  # it has no types
         placed: Any = sqlite.dialect(paramstyle="qmark"), psycopg.dialect(paramstyle="format")  # type: ignore[no-untyped-call]  # nor this
-        self._texts, self._placed = (
+        self.named, self.placed = (
             {dialect.name: str(make(dialect.name == "sqlite").compile(dialect=dialect)) for dialect in dialects}
             for dialects in (named, placed)
         )
@@ -184,21 +176,34 @@ class Statement:
         """Run a query, and return the names of its columns, and its rows."""
         if connection.dialect.name == "sqlite":  # has no lists, but reads them from JSON
             values = {name: json.dumps(v) if type(v) is list else v for name, v in values.items()}
+        elif "pairs" in values:
+            values["first"], values["second"] = map(list, zip(*values["pairs"], strict=True))
         with closing(connection.connection.cursor()) as cursor:  # one left open would hold SQLite's lock
-            cursor.execute(self._texts[connection.dialect.name], values)
+            cursor.execute(self.named[connection.dialect.name], values)
             return [item[0] for item in cursor.description], cursor.fetchall()
 
-    def each(self, connection: Connection, rows: Sequence[Mapping[str, Any]] | Sequence[list[Any]]) -> None:
-        """Run it once for each row of values; what a row holds besides is left out.
+    def each(self, connection: Connection, rows: Sequence[Any]) -> None:
+        """Run it once for each row of values; see `write`."""
+        write(connection, {self: rows}, (self,))
 
-        A row may also be a list, in the order of the table's columns: of very many, names would cost more than they do.
-        """
-        text = (self._placed if type(rows[0]) is list else self._texts)[connection.dialect.name]
-        with closing(connection.connection.cursor()) as cursor:
-            if len(rows) == 1:
-                cursor.execute(text, rows[0])
-            else:
-                cursor.executemany(text, rows)
+
+def write(connection: Connection, rows: Mapping[Statement, Sequence[Any]], order: Iterable[Statement]) -> None:
+    """Run statements of which nothing is read, each for its rows, in this order; PostgreSQL is waited for once.
+
+    What a row holds besides is left out. It may also be a list, in the order of the table's columns: of very many,
+    names would cost more than they do.
+    """
+    name = connection.dialect.name
+    driver: Any = connection.connection.driver_connection
+    with nullcontext() if name == "sqlite" else driver.pipeline(), closing(driver.cursor()) as cursor:
+        for statement in order:
+            values = rows.get(statement)
+            if values:
+                text = (statement.placed if type(values[0]) is list else statement.named)[name]
+                if len(values) == 1:
+                    cursor.execute(text, values[0])
+                else:
+                    cursor.executemany(text, values)
 
 
 def unavailable(error: Exception) -> UnavailableError:
