@@ -1,7 +1,7 @@
 """A request walks straight: guard, route, queue, batch, answer. A layer that only forwards would be noticed here.
 
-A decision also stores the draw it was made by, for `why`; a report finds out whose decision it is of. The guard stands before
-all layers of FastAPI and Starlette, and hands a request to its route itself.
+A decision also stores the draw it was made by, for `why`; a report finds out whose decision it is of. The guard stands
+before all layers of FastAPI and Starlette, and hands a request to its route itself.
 """
 
 from __future__ import annotations

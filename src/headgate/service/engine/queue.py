@@ -41,6 +41,11 @@ _A_REPORT = 20
 _MOST_WAITING = 20_000
 _LANES = 8
 """Allocators, locked by others, that are waited for at once."""
+_LOOKS = 5
+"""How often a request finds its allocator locked before it waits for it: mostly a batch of another worker has it, and
+the next of ours comes after that. A transaction of its own costs much more than another look."""
+_A_MOMENT = 0.003
+"""Seconds until the next look, where there is nothing else to do."""
 _TRIES = 5
 _QUICK = 0.001
 """Seconds of a commit that is not worth a thread: to hand it over and to take it back is half of that."""
@@ -172,13 +177,15 @@ class Queue:
     processor, and is done in the loop if it is short: two Python threads that both have work to do only hinder each
     other.
 
-    On PostgreSQL others lock allocators too. Requests of an allocator that another has locked go to a lane of its own
-    and wait there, so that no allocator waits for another; changes wait beside all of them.
+    On PostgreSQL others lock allocators too. Requests of an allocator that another has locked come again with the next
+    batch. If it is locked for long, they go to a lane of its own and wait there, so that no allocator waits for
+    another. Changes wait beside all of them.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._waiting: deque[tuple[Request, asyncio.Future[Any]]] = deque()
+        self._waiting: deque[tuple[Request, asyncio.Future[Any], int]] = deque()
+        """Requests, who waits for each, and how often its allocator was locked."""
         self._more = asyncio.Event()
         self._stopping = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="headgate-writer")
@@ -197,7 +204,7 @@ class Queue:
         if isinstance(request, Change) and not self._ledger.database.is_sqlite:
             self._start(self._answer_beside([(request, future)]))
         else:
-            self._waiting.append((request, future))
+            self._waiting.append((request, future, 0))
             self._more.set()
         return future
 
@@ -221,7 +228,7 @@ class Queue:
             if not self._waiting:
                 await self._more.wait()
             self._more.clear()
-            asked: list[tuple[Request, asyncio.Future[Any]]] = []
+            asked: list[tuple[Request, asyncio.Future[Any], int]] = []
             work = 0
             while self._waiting and len(asked) < _MOST_IN_A_BATCH and work < _MOST_IN_THE_LOOP:
                 one = self._waiting[0][0]
@@ -234,18 +241,23 @@ class Queue:
                 else:  # a schedule, a live round or a change may be anything
                     work += 2 * _MOST_IN_THE_LOOP
                 asked.append(self._waiting.popleft())
-            batch = [request for request, _ in asked]
+            batch = [request for request, _, _ in asked]
             if lite and work < 2 * _MOST_IN_THE_LOOP:
                 answers = await self._ledger.answer_in(self._wait, batch)
             else:
                 answers = await self._wait(partial(self._ledger.answer, batch, lite))
-            for (request, future), answer in zip(asked, answers, strict=True):
-                if isinstance(answer, Held):
+            again = []
+            for (request, future, looks), answer in zip(asked, answers, strict=True):
+                if isinstance(answer, Held) and looks < _LOOKS:
+                    again.append((request, future, looks + 1))
+                elif isinstance(answer, Held):
                     self._wait_for(answer.allocator_id, request, future)
                 elif not future.done():  # the client may have gone
                     (future.set_exception if isinstance(answer, Exception) else future.set_result)(answer)
-            if self._waiting:
-                await asyncio.sleep(0.0)  # whatever else the loop has to do has its turn between two batches
+            idle = not self._waiting
+            self._waiting.extendleft(reversed(again))
+            if self._waiting:  # whatever else the loop has to do has its turn between two batches
+                await asyncio.sleep(_A_MOMENT if idle else 0.0)
 
     # -- beside all others, on PostgreSQL: changes, and allocators that another has locked -----------------------------
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pydantic_core import to_json
 from sqlalchemy import ClauseElement, Connection, Engine, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.postgresql import psycopg
@@ -175,7 +175,7 @@ class Statement:
     def table(self, connection: Connection, **values: Any) -> tuple[list[str], Sequence[Any]]:
         """Run a query, and return the names of its columns, and its rows."""
         if connection.dialect.name == "sqlite":  # has no lists, but reads them from JSON
-            values = {name: json.dumps(v) if type(v) is list else v for name, v in values.items()}
+            values = {name: to_json(v).decode() if type(v) is list else v for name, v in values.items()}
         elif "pairs" in values:
             values["first"], values["second"] = map(list, zip(*values["pairs"], strict=True))
         with closing(connection.connection.cursor()) as cursor:  # one left open would hold SQLite's lock
