@@ -11,7 +11,7 @@ import headgate as hg
 from headgate.service.bodies import DecisionRequest, Outcome
 from headgate.service.engine import changes
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change, Decide, Report
+from headgate.service.engine.requests import Change, Decide, Report
 from headgate.service.spec import AllocatorSpec
 from tests.service.harness import QUIZ, results
 

@@ -45,7 +45,7 @@ def test_evidence_is_of_what_was_delivered(database: Database) -> None:
     assert (counts.complete, counts.reward, counts.budget) == (1, 1, 30.0)
     assert counts.given == pytest.approx(18.0, rel=1e-5)
     heard = database.look(lambda c: views.decision(c, "d"))
-    assert heard.results["q2"].model_dump() == {"success": True, "threshold": 14.0, "amount": 15.0}
+    assert heard.results["q2"] == {"success": True, "threshold": 14.0, "amount": 15.0}
     assert verify(database) == []
 
 

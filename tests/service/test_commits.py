@@ -12,7 +12,7 @@ import pytest
 from headgate.service.bodies import Outcome
 from headgate.service.engine import queue
 from headgate.service.engine.queue import Ledger, Queue
-from headgate.service.engine.records import Change, Report
+from headgate.service.engine.requests import Change, Report
 from headgate.service.faults import NotFoundError
 from headgate.service.store import open_database
 

@@ -27,7 +27,8 @@ from headgate.service.edge_bodies import Push
 from headgate.service.engine import changes, pushes, removals, retractions, versions, windows
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change, LoggedDecision, Report
+from headgate.service.engine.records import LoggedDecision
+from headgate.service.engine.requests import Change, Report
 from headgate.service.faults import ConflictError
 from headgate.service.record_bodies import RetractionRequest
 from headgate.service.spec import AllocatorChange

@@ -92,7 +92,7 @@ def test_what_was_not_committed_was_not_learned(
         if moment == "commit":
             patch.setattr(driver, "do_commit", broken)
         else:
-            patch.setattr(statements.COUNT, "each", broken)
+            patch.setitem(statements.COUNT.named, driver.name, "DELETE FROM nowhere")  # the last of all
         refused = ledger.answer([asking.tell("d", results(made, set(ARMS))), asking.ask("new")])
     assert [type(answer) for answer in refused] == [UnavailableError] * 2
     assert np.array_equal(stored(database), before)

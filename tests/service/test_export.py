@@ -16,7 +16,7 @@ from headgate.cli.app import app
 from headgate.errors import InputError
 from headgate.service.bodies import DecisionRequest
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Decide
+from headgate.service.engine.requests import Decide
 from headgate.service.export import export
 from headgate.service.faults import NotFoundError
 from headgate.service.store import Database

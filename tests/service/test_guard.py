@@ -14,7 +14,7 @@ from headgate.service.faults import TooManyError
 from headgate.service.settings import Settings
 from headgate.service.store import audit, open_database
 from headgate.service.store.keys import Key, create_key, digest, revoke_key
-from headgate.service.web.guard import Keyring
+from headgate.service.web.keyring import Keyring
 from tests.service.harness import QUIZ, running
 
 Maker = Callable[..., str]

@@ -13,11 +13,11 @@ from sqlalchemy import Connection, text
 from headgate.service import upkeep, views
 from headgate.service.bodies import DecisionRequest
 from headgate.service.engine import changes
-from headgate.service.engine.batch import MOST_WORK
+from headgate.service.engine.decide import MOST_WORK
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.modes import Split
 from headgate.service.engine.queue import Ledger, Queue
-from headgate.service.engine.records import Change, Decide, Held, Request
+from headgate.service.engine.requests import Change, Decide, Held, Request
 from headgate.service.faults import InternalError, RefusedError, UnavailableError
 from headgate.service.service import Service
 from headgate.service.settings import Settings

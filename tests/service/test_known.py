@@ -14,7 +14,7 @@ from headgate.service import views
 from headgate.service.bodies import LiveRequest, StepReport
 from headgate.service.engine import learner
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Decide, StepTaken
+from headgate.service.engine.requests import Decide, StepTaken
 from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms, seed_of
 from headgate.service.store import Database, open_database
 from headgate.service.verify import verify
@@ -103,7 +103,7 @@ def test_a_live_round_takes_features(sqlite_url: str) -> None:
     assert verify(database) == []
     (one,) = ledger.memory.learners.values()
     assert one.state.evidence.counts("played").sum() > 0
-    assert np.abs(one.state.vector).sum() > 0.0  # type: ignore[attr-defined]  # of a contextual state
+    assert np.abs(one.state.vector).sum() > 0.0
     database.close()
 
 

@@ -15,7 +15,7 @@ from headgate.policies import Policy
 from headgate.service import clock, upkeep, views
 from headgate.service.bodies import LiveRequest, StepReport
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change, Decide, Report, StepTaken
+from headgate.service.engine.requests import Change, Decide, Report, StepTaken
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError
 from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms, seed_of
 from headgate.service.store import Database
@@ -135,8 +135,8 @@ def test_a_deadline_keeps_what_was_reported(database: Database, monkeypatch: pyt
                 worker.answer([Report(key, None)])
     heard = database.look(lambda c: views.decision(c, "r"))
     assert heard.complete
-    assert heard.results[arm].amount == shown["step"]["amount"] / 2
-    assert heard.results[arm].success
+    assert heard.results[arm]["amount"] == shown["step"]["amount"] / 2
+    assert heard.results[arm]["success"]
     assert isinstance(go_on(ledger, "r", 1, success=False), ConflictError)
     counts = database.look(lambda c: views.allocator(c, "quiz")).counts
     assert (counts.complete, counts.expired, counts.reward) == (2, 0, 1)

@@ -74,13 +74,13 @@ def test_postgresql_locks_the_allocator(database: Database, lock: Callable[[Conn
 def test_sqlite_is_locked_before_anything_is_read(database: Database) -> None:
     """A transaction that writes takes the one write lock when it begins, so that what it read cannot change."""
     for at_once in (False, True):
-        connection = database.begin(at_once=at_once)
-        assert connection is not None
+        transaction = database.begin(at_once=at_once)
+        assert transaction is not None
         assert database.begin(at_once=True) is None, "two transactions that may write were open at once"
-        connection.close()
+        database.end(transaction)
     after = database.begin(at_once=True)
     assert after is not None
-    after.close()
+    database.end(after)
 
 
 def _broken_commit(database: Database, patch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from headgate.service.backup import restore
 from headgate.service.engine.queue import Ledger
 from headgate.service.faults import UnavailableError
 from headgate.service.store import Database, open_database, schema
-from headgate.service.store.database import migration_config
+from headgate.service.store.opening import migration_config
 from headgate.service.verify import verify
 from tests.service import asking
 

@@ -17,10 +17,10 @@ from sqlalchemy import select, update
 import headgate as hg
 from headgate.errors import HeadgateError
 from headgate.service import views
-from headgate.service.engine import changes, learner, modes, versions
+from headgate.service.engine import changes, deciding, modes, versions
 from headgate.service.engine.baseline import Baseline
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change
+from headgate.service.engine.requests import Change
 from headgate.service.export import pages
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.spec import AllocatorChange, AllocatorSpec, build_policy, resolved_arms, seed_of
@@ -355,6 +355,6 @@ def test_verify_notices_sums_that_are_not_the_logs(database: Database) -> None:
 def test_verify_notices_a_holdout_that_depends_on_the_clock(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learner, "draw", lambda _name, _number: time.time_ns() % 1000 / 1000.0)
+    monkeypatch.setattr(deciding, "draw", lambda _name, _number: time.time_ns() % 1000 / 1000.0)
     _played(database)
     assert any("by its number it is" in line for line in verify(database))

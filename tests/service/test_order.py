@@ -16,7 +16,8 @@ from headgate.service import views
 from headgate.service.bodies import DecisionRequest
 from headgate.service.engine import changes, learner
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change, LoggedDecision
+from headgate.service.engine.records import LoggedDecision
+from headgate.service.engine.requests import Change
 from headgate.service.faults import ConflictError, ServiceError
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_policy, resolved_arms, seed_of
 from headgate.service.store import Database, open_database

@@ -22,7 +22,7 @@ from headgate.service.edge_bodies import Push
 from headgate.service.engine import pushes, removals
 from headgate.service.engine.learner import read_evidence
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change, Decide, Report, StepTaken
+from headgate.service.engine.requests import Change, Decide, Report, StepTaken
 from headgate.service.faults import ConflictError, NotFoundError
 from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database, schema

@@ -24,7 +24,7 @@ from headgate.service.edge_bodies import Push
 from headgate.service.engine import changes, pushes, retractions, versions
 from headgate.service.engine.learner import Learner, read_evidence
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change, Decide, Report, StepTaken
+from headgate.service.engine.requests import Change, Decide, Report, StepTaken
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.record_bodies import PushOf, RetractionAnswer, RetractionRequest
 from headgate.service.spec import AllocatorChange

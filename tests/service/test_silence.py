@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from headgate.service import clock, upkeep, views
 from headgate.service.engine.queue import Ledger, Queue
-from headgate.service.engine.records import Change, Report
+from headgate.service.engine.requests import Change, Report
 from headgate.service.faults import ConflictError
 from headgate.service.service import Service
 from headgate.service.settings import Settings

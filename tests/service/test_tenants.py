@@ -19,7 +19,7 @@ from headgate.errors import InputError
 from headgate.service import views
 from headgate.service.bodies import DecisionRequest, LiveRequest, StepReport
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Decide, Report, StepTaken
+from headgate.service.engine.requests import Decide, Report, StepTaken
 from headgate.service.faults import ConflictError, NotFoundError
 from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database, schema

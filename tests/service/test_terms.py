@@ -15,7 +15,7 @@ from headgate.service import snapshots, views
 from headgate.service.bodies import DecisionRequest
 from headgate.service.engine import changes
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change, Decide
+from headgate.service.engine.requests import Change, Decide
 from headgate.service.settings import Settings
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_policy, resolved_arms, seed_of
 from headgate.service.store import Database, open_database

@@ -12,7 +12,7 @@ from headgate.service import upkeep
 from headgate.service.backup import backup, restore
 from headgate.service.engine import changes
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change
+from headgate.service.engine.requests import Change
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import Database, open_database, schema
 from headgate.service.verify import verify

@@ -13,7 +13,7 @@ from headgate.client import Client
 from headgate.service import views
 from headgate.service.engine import changes, versions
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.records import Change
+from headgate.service.engine.requests import Change
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.spec import AllocatorChange, ArmSpec
 from headgate.service.store import Database, schema

@@ -1,14 +1,31 @@
-"""The service with echo routes beside it: FastAPI that only parses and echoes the same bodies, in the same process."""
+"""The service with echo routes beside it: FastAPI that only parses and echoes the same bodies, in the same process.
+
+The bodies are written as anybody would, with models: a yardstick that changed with what it measures would be none.
+"""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, FastAPI
+from typing import Annotated
 
-from headgate.service.bodies import DecisionRequest, Outcome
-from headgate.service.spec import DecisionId, Name
+from fastapi import APIRouter, FastAPI
+from pydantic import Field
+
+from headgate.service.bodies import DecisionRequest
+from headgate.service.spec import MOST_ARMS, Amount, Body, DecisionId, Name
 from headgate.service.web import app as service
 
 router = APIRouter(prefix="/echo")
+
+
+class ArmResult(Body):
+    success: Annotated[bool, Field(strict=True)]
+    threshold: Amount | None = None
+    amount: Amount | None = None
+
+
+class Outcome(Body):
+    results: dict[Annotated[str, Field(max_length=100)], ArmResult] = Field(max_length=MOST_ARMS)
+    spent: Amount | None = None
 
 
 @router.post("/allocators/{name}/decisions")

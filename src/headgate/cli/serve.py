@@ -101,8 +101,8 @@ def serve(
 
     from headgate.service.engine.warm import warm_up  # noqa: PLC0415  # an extra, and not light
     from headgate.service.settings import Settings  # noqa: PLC0415  # an extra, and not light
-    from headgate.service.store.database import without_password  # noqa: PLC0415  # an extra, and not light
     from headgate.service.store.keys import all_keys  # noqa: PLC0415  # an extra, and not light
+    from headgate.service.store.opening import without_password  # noqa: PLC0415  # an extra, and not light
     from headgate.service.web import connections, logs  # noqa: PLC0415  # an extra, and not light
     from headgate.service.web.guard import is_loopback  # noqa: PLC0415  # an extra, and not light
 

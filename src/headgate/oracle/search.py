@@ -51,7 +51,7 @@ def maximise_standard(
         doubt = np.sum(np.where(_begins(form, rate, limits), error * weight, 0.0), axis=-1)
         value, bound = np.maximum(value - doubt, 0.0), bound + doubt
         bound = np.minimum(bound, 1.0) if cascade else bound
-    if np.any(form.cap < np.inf):  # the last digits of an arm at its cap may be worth much: take them from others
+    if (form.cap < np.inf).any():  # the last digits of an arm at its cap may be worth much: take them from others
         limits = Limits(limits.budget, limits.lower, np.minimum(limits.upper, form.cap), free=False)
     return Allocation(within(x, limits), value, bound, price, nodes, limits.budget, terms.reward)
 
@@ -77,7 +77,7 @@ def _continuous(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         if max_nodes <= 1 or not (left := _open(answer, arguments)).any():
             return answer
         answer = _again(answer, _branch(), (*most, soon), left, afresh=True)
-    if soon == max_nodes or np.max(answer[_NODES_POSITION]) + 2 <= soon:  # no search was stopped
+    if soon == max_nodes or answer[_NODES_POSITION].max() + 2 <= soon:  # no search was stopped
         return answer
     for kernel, share in ((_counted(), 2), (_branch(), 1)):
         spare = max_nodes - answer[_NODES_POSITION]

@@ -297,7 +297,7 @@ class Rule(Configuration, ABC, kw_only=False):
     def within_budget(self, x: Floats, ask: Ask) -> Floats:
         """Return an allocation without what rounding has put above the budget: a few units in the last place."""
         over = x.sum(axis=-1) > ask.limits.budget
-        if np.any(over):
+        if over.any():
             x = np.where(over[..., None] & ~self.whole, np.maximum(x * (1.0 - 1e-15), ask.limits.lower), x)
         return x
 

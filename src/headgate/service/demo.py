@@ -18,7 +18,7 @@ from headgate.datasets import campaigns, ednet_quiz
 from headgate.problem import Problem
 from headgate.service.bodies import DecisionRequest, Outcome
 from headgate.service.engine import changes
-from headgate.service.engine.records import Decide, Report
+from headgate.service.engine.requests import Decide, Report
 from headgate.service.faults import ConflictError, ServiceError, UnavailableError
 from headgate.service.service import Service
 from headgate.service.spec import AllocatorSpec

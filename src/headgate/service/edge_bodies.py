@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from headgate.service.bodies import MOST_AT_ONCE, ArmResult, ByArm, EvidenceBody
+from headgate.service.bodies import MOST_AT_ONCE, ByArm, EvidenceBody
 from headgate.service.spec import Amount, ArmName, Body, DecisionId, Positive
 
 EdgeId = Annotated[
@@ -42,6 +42,16 @@ class LearnerBody(Body):
     )
 
 
+class EdgeResult(Body):
+    """What came of one arm at an edge; a model, because a push is known again by all of its fields, unsaid ones too."""
+
+    success: Annotated[bool, Field(strict=True)]
+    threshold: Amount | None = None
+    amount: Amount | None = Field(
+        None, description="What the arm really got, less or more than it was given; null: exactly that."
+    )
+
+
 class EdgeDecision(Body):
     """A decision that an edge made, with what it heard of it."""
 
@@ -49,7 +59,7 @@ class EdgeDecision(Body):
     budget: Amount
     allocation: ByArm[Amount] = Field(description="Arms that got nothing may be left out.")
     made_at: datetime
-    results: dict[ArmName, ArmResult]
+    results: dict[ArmName, EdgeResult]
     version: Annotated[int, Field(ge=0, le=2**53)] | None = Field(
         None, description="Of the allocator that it was made by; null: not written down."
     )

@@ -13,7 +13,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request
 
 from headgate.service.engine.queue import Queue
-from headgate.service.engine.records import Change
+from headgate.service.engine.requests import Change
 from headgate.service.faults import UnavailableError
 from headgate.service.memory import Memory
 from headgate.service.settings import Settings
@@ -55,6 +55,10 @@ class Service:
     async def change(self, make: Callable[..., Any], *args: Any) -> Any:
         """Change something, in a transaction of its own: `make(connection, *args)`."""
         return await self.queue.ask(Change(lambda connection: make(connection, *args)))
+
+    async def note(self, make: Callable[..., Any], *args: Any) -> Any:
+        """Do the same for what is a row or two: it goes with decisions, and stops nobody."""
+        return await self.queue.ask(Change(lambda connection: make(connection, *args), is_small=True))
 
 
 async def _service(request: Request) -> Service:

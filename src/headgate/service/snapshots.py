@@ -28,7 +28,8 @@ MOST_ARMS = 100
 _GROWTH = 1.02
 _SECONDS = ((1_000, 1.0), (float("inf"), 5.0))  # the least time between two, up to so many complete decisions
 _PAUSE = 0.5
-_BUSY, _REST = 1_000, 300.0  # beyond so many decisions, rest so many times as long as one took: requests come first
+_REST = ((1_000, 20.0), (float("inf"), 300.0))
+"""Up to so many complete decisions, rest so many times as long as one took: requests come first."""
 _log = logging.getLogger("headgate.service")
 
 ArmThen = tuple[float, float, float, float, float, float | None, float]
@@ -147,8 +148,8 @@ async def keep_due(service: Service, known: dict[int, tuple[int, int]]) -> None:
         try:
             began = time.perf_counter()
             snapshot = await service.look(take, name)
-            rest = _REST * (time.perf_counter() - began) if complete > _BUSY else 0.0
-            await service.change(keep, name, snapshot)
+            rest = next(times for most, times in _REST if complete <= most) * (time.perf_counter() - began)
+            await service.note(keep, name, snapshot)
             known[key] = (snapshot.complete, snapshot.taken_at + round(rest * 1e6))
         except UnavailableError:
             raise

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, exists, insert, select, update
 
 from headgate.service import clock
 from headgate.service.engine import removals, windows
-from headgate.service.engine.records import Report
+from headgate.service.engine.requests import Report
 from headgate.service.faults import NotFoundError, UnavailableError
 from headgate.service.service import Service
 from headgate.service.store import Database, schema
@@ -71,12 +71,12 @@ async def ready(service: Service) -> None:
     """Go the way of a decision and write something, or raise."""
     with suppress(NotFoundError):
         await service.queue.ask(Report("", None))
-    await service.change(touch)
+    await service.note(touch)
 
 
 async def count_silence(service: Service) -> None:
     """Where silence until the deadline is failure, report it; once, whoever does it first."""
-    await service.change(beat)
+    await service.note(beat)
     last: tuple[int, int] = (-1, -1)
     while True:
         page = await service.glance(silent, last)

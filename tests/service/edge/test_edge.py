@@ -18,6 +18,8 @@ import headgate as hg
 from headgate.client import Decision, Retry
 from headgate.client.errors import ConflictError, UnavailableError
 from headgate.errors import HeadgateError, InputError
+from headgate.service.edge_bodies import Push
+from headgate.service.engine.pushes import digest_of
 from headgate.service.store import open_database
 from headgate.service.verify import verify
 from tests.service.edge.conftest import ARMS, LAW, QUICK, TRUTH, Awaited, Losing, play
@@ -334,3 +336,14 @@ def test_what_only_the_service_can_draw_is_refused(
         if kind == "async":
             edge.close()
     confirmed(url)
+
+
+def test_a_push_is_known_again_whatever_it_leaves_unsaid() -> None:
+    """Its digest is of all fields, those too that an edge does not send, however bodies are read."""
+    evidence = hg.Evidence.empty(1, 10.0).to_dict(["a"])
+    made = {"decision_id": "d", "budget": 1.0, "allocation": {"a": 1.0}, "made_at": "2026-11-18T00:00:00Z"}
+    digests = {
+        digest_of(Push.model_validate({"evidence": evidence, "decisions": [made | {"results": {"a": said}}]}))
+        for said in ({"success": False}, {"success": False, "threshold": None, "amount": None})
+    }
+    assert len(digests) == 1

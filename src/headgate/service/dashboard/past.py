@@ -44,7 +44,7 @@ def past(connection: Connection, name: str, memory: Memory) -> dict[str, Any]:
                 "at": item.decision.model_dump(mode="json")["created_at"],
                 "budget": item.decision.budget,
                 "allocation": item.decision.allocation or {},
-                "won": [arm for arm, result in item.results.items() if result.success],
+                "won": [arm for arm, result in item.results.items() if result["success"]],
                 "heard": len(item.results),
                 "complete": item.complete,
             }

@@ -17,17 +17,22 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from headgate.errors import InputError, UnsupportedError
 from headgate.service.bodies import DecisionRequest
-from headgate.service.engine.batch import REFUSALS, Memory
-from headgate.service.engine.live_batch import LiveBatch
-from headgate.service.engine.records import Change, Decide, Held, Report, Request
-from headgate.service.faults import InternalError, UnavailableError
-from headgate.service.store import Database
+from headgate.service.engine.absorb import absorb
+from headgate.service.engine.batch import Batch, Memory
+from headgate.service.engine.decide import decide
+from headgate.service.engine.live_batch import go_on, report_in_all
+from headgate.service.engine.requests import Change, Decide, Held, Report, Request, StepTaken
+from headgate.service.faults import InternalError, ServiceError, UnavailableError
+from headgate.service.store import Database, statements
 from headgate.service.store.database import unavailable
 
 T = TypeVar("T")
 Wait = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Does what waits for the database, somewhere."""
+REFUSALS = (ServiceError, InputError, UnsupportedError)
+"""What a single request may deserve, while the others of its batch go on."""
 _MOST_IN_A_BATCH = 512
 _MOST_IN_THE_LOOP = 2_000
 """Decisions times arms that the event loop does itself, some 20 ms; what is more is done in a thread."""
@@ -36,6 +41,11 @@ _A_REPORT = 20
 _MOST_WAITING = 20_000
 _LANES = 8
 """Allocators, locked by others, that are waited for at once."""
+_LOOKS = 5
+"""How often a request finds its allocator locked before it waits for it: mostly a batch of another worker has it, and
+the next of ours comes after that. A transaction of its own costs much more than another look."""
+_A_MOMENT = 0.003
+"""Seconds until the next look, where there is nothing else to do."""
 _TRIES = 5
 _QUICK = 0.001
 """Seconds of a commit that is not worth a thread: to hand it over and to take it back is half of that."""
@@ -68,7 +78,7 @@ class Ledger:
         answers: list[Any] = []
         if rounds:
             try:
-                batch = await self._transact(wait, lambda c: LiveBatch(c, self.memory, patient).answer(rounds))
+                batch = await self._transact(wait, lambda c: self._batch(c, rounds, patient))
                 answers = batch.answers
                 self.memory.learners.update(batch.learners)
                 if batch.made or batch.playing:
@@ -83,6 +93,40 @@ class Ledger:
         rest = iter(answers)
         return [await self._alone(wait, r) if isinstance(r, Change) else next(rest) for r in requests]
 
+    def _batch(self, connection: Connection, requests: Sequence[Decide | Report | StepTaken], patient: bool) -> Batch:
+        """Lock, catch up, absorb, decide, write: return a batch whose answers are ready to be committed."""
+        batch = Batch(connection, self.memory, patient)
+        batch.lock(requests)
+        answers = batch.answers = [None] * len(requests)
+        for place, request in enumerate(requests):
+            if not isinstance(request, Decide):
+                try:
+                    decision = batch.meant[place]
+                    if isinstance(decision, ServiceError):
+                        raise decision
+                    if isinstance(request, StepTaken):
+                        answers[place] = go_on(batch, request, decision)
+                    else:
+                        answers[place] = (report_in_all if decision.live else absorb)(batch, request, decision)
+                except REFUSALS as refusal:
+                    answers[place] = refusal
+        for key in {report["allocator_id"]: None for report in batch.write.get(statements.REPORTED, ())}:
+            learner = batch.learners[key]  # before any decision: they know of every report of their batch
+            if cells := learner.settle():
+                batch.write[statements.ADD] += cells
+            batch.rows[key]["seq"] = learner.seq
+        # Only now that nobody else decides: an id may have been used while we waited for the lock.
+        named = {(r.allocator, r.request.decision_id) for r in requests if isinstance(r, Decide)}
+        batch.find((allocator, key) for allocator, key in named if key)
+        for place, request in enumerate(requests):
+            if isinstance(request, Decide):
+                try:
+                    answers[place] = decide(batch, request)
+                except REFUSALS as refusal:
+                    answers[place] = refusal
+        batch.store()
+        return batch
+
     async def _alone(self, wait: Wait, request: Change) -> Any:
         try:
             return await self._transact(wait, request.make)
@@ -94,17 +138,17 @@ class Ledger:
     async def _transact(self, wait: Wait, work: Callable[[Connection], T]) -> T:
         """Commit `work`; again, if another worker wrote the same id between our look and our write."""
         for last in range(_TRIES):
-            connection = self.database.begin(at_once=True) or await wait(self.database.begin)
+            transaction = self.database.begin(at_once=True) or await wait(self.database.begin)
+            broken = False
             try:
-                result, began = work(connection), time.perf_counter()
+                result, began = work(transaction.connection), time.perf_counter()
                 if self._slowest < _QUICK:
-                    connection.commit()
+                    transaction.commit()
                 else:
-                    await wait(connection.commit)
+                    await wait(transaction.commit)
                 self._slowest = max(time.perf_counter() - began, 0.9 * self._slowest)
             except BaseException as cause:
-                if not isinstance(cause, REFUSALS):
-                    connection.invalidate()  # a commit that failed may have left its transaction, and so its lock
+                broken = not isinstance(cause, REFUSALS)  # a commit that failed may have left its lock
                 if not self.database.is_clash(cause) or last == _TRIES - 1:
                     if isinstance(cause, self.database.failures):
                         raise unavailable(cause) from cause
@@ -112,7 +156,7 @@ class Ledger:
             else:
                 return result
             finally:
-                connection.close()
+                self.database.end(transaction, broken=broken)
         raise AssertionError  # the last try returns or raises
 
 
@@ -133,13 +177,15 @@ class Queue:
     processor, and is done in the loop if it is short: two Python threads that both have work to do only hinder each
     other.
 
-    On PostgreSQL others lock allocators too. Requests of an allocator that another has locked go to a lane of its own
-    and wait there, so that no allocator waits for another; changes wait beside all of them.
+    On PostgreSQL others lock allocators too. Requests of an allocator that another has locked come again with the next
+    batch. If it is locked for long, they go to a lane of its own and wait there, so that no allocator waits for
+    another. Changes wait beside all of them.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._waiting: deque[tuple[Sequence[Request], asyncio.Future[list[Any]]]] = deque()
+        self._waiting: deque[tuple[Request, asyncio.Future[Any], int]] = deque()
+        """Requests, who waits for each, and how often its allocator was locked."""
         self._more = asyncio.Event()
         self._stopping = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="headgate-writer")
@@ -150,23 +196,21 @@ class Queue:
         self._wait: Wait = partial(self._loop.run_in_executor, self._thread)
         self._task = self._loop.create_task(self._work())
 
-    async def ask(self, request: Request) -> Any:
-        """Return the answer to a request, or raise its error."""
-        (answer,) = await self.ask_all([request])
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+    def ask(self, request: Request) -> asyncio.Future[Any]:
+        """Return, once awaited, the answer to a request, or raise its error."""
+        if self._stopping or len(self._waiting) > _MOST_WAITING:
+            raise UnavailableError("too many requests are waiting: ask again later")
+        future: asyncio.Future[Any] = self._loop.create_future()
+        if isinstance(request, Change) and not self._ledger.database.is_sqlite:
+            self._start(self._answer_beside([(request, future)]))
+        else:
+            self._waiting.append((request, future, 0))
+            self._more.set()
+        return future
 
     def ask_all(self, requests: Sequence[Request]) -> asyncio.Future[list[Any]]:
         """Return, once awaited, for each request its answer or its error."""
-        if self._stopping or len(self._waiting) > _MOST_WAITING:
-            raise UnavailableError("too many requests are waiting: ask again later")
-        if isinstance(requests[0], Change) and not self._ledger.database.is_sqlite:
-            return self._loop.run_in_executor(self._beside, self._ledger.answer, requests)
-        future: asyncio.Future[list[Any]] = self._loop.create_future()
-        self._waiting.append((requests, future))
-        self._more.set()
-        return future
+        return asyncio.gather(*map(self.ask, requests), return_exceptions=True)
 
     async def stop(self) -> None:
         """Answer what is queued, then end."""
@@ -184,58 +228,62 @@ class Queue:
             if not self._waiting:
                 await self._more.wait()
             self._more.clear()
-            batch: list[Request] = []
-            shares: list[tuple[slice, asyncio.Future[list[Any]]]] = []
+            asked: list[tuple[Request, asyncio.Future[Any], int]] = []
             work = 0
-            while self._waiting and len(batch) < _MOST_IN_A_BATCH and work < _MOST_IN_THE_LOOP:
-                requests, future = self._waiting.popleft()
-                shares.append((slice(len(batch), len(batch) + len(requests)), future))
-                batch += requests
-                for one in requests:
-                    if type(one) is Decide and type(one.request) is DecisionRequest and one.request.budget is not None:
-                        work += arms.get(one.allocator, _MOST_IN_THE_LOOP)
-                    else:  # a schedule, a live round or a change may be anything
-                        work += _A_REPORT if isinstance(one, Report) else 2 * _MOST_IN_THE_LOOP
+            while self._waiting and len(asked) < _MOST_IN_A_BATCH and work < _MOST_IN_THE_LOOP:
+                one = self._waiting[0][0]
+                if type(one) is Decide and type(one.request) is DecisionRequest and one.request.budget is not None:
+                    work += arms.get(one.allocator, _MOST_IN_THE_LOOP)
+                elif isinstance(one, Report) or (isinstance(one, Change) and one.is_small):
+                    work += _A_REPORT
+                elif asked and isinstance(one, Change):
+                    break  # it may take long: those before it do not wait for it
+                else:  # a schedule, a live round or a change may be anything
+                    work += 2 * _MOST_IN_THE_LOOP
+                asked.append(self._waiting.popleft())
+            batch = [request for request, _, _ in asked]
             if lite and work < 2 * _MOST_IN_THE_LOOP:
                 answers = await self._ledger.answer_in(self._wait, batch)
             else:
                 answers = await self._wait(partial(self._ledger.answer, batch, lite))
-            for share, future in shares:
-                if not lite and any(isinstance(answer, Held) for answer in answers[share]):
-                    self._start(self._answer_later(batch[share], answers[share], future))
+            again = []
+            for (request, future, looks), answer in zip(asked, answers, strict=True):
+                if isinstance(answer, Held) and looks < _LOOKS:
+                    again.append((request, future, looks + 1))
+                elif isinstance(answer, Held):
+                    self._wait_for(answer.allocator_id, request, future)
                 elif not future.done():  # the client may have gone
-                    future.set_result(answers[share])
-            if self._waiting:
-                await asyncio.sleep(0.0)  # whatever else the loop has to do has its turn between two batches
+                    (future.set_exception if isinstance(answer, Exception) else future.set_result)(answer)
+            idle = not self._waiting
+            self._waiting.extendleft(reversed(again))
+            if self._waiting:  # whatever else the loop has to do has its turn between two batches
+                await asyncio.sleep(_A_MOMENT if idle else 0.0)
 
-    # -- allocators that another has locked ----------------------------------------------------------------------------
+    # -- beside all others, on PostgreSQL: changes, and allocators that another has locked -----------------------------
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer_later(
-        self, requests: Sequence[Request], answers: list[Any], future: asyncio.Future[list[Any]]
-    ) -> None:
-        """Let those that must wait do so in their allocators' lanes, and answer all of them."""
-        for place, answer in enumerate(answers):
-            if isinstance(answer, Held):
-                later = answers[place] = self._loop.create_future()
-                if answer.allocator_id not in self._lanes:
-                    self._lanes[answer.allocator_id] = deque()
-                    self._start(self._follow(answer.allocator_id))
-                self._lanes[answer.allocator_id].append((requests[place], later))
-        done = [await answer if isinstance(answer, asyncio.Future) else answer for answer in answers]
-        if not future.done():
-            future.set_result(done)
+    async def _answer_beside(self, asked: Sequence[tuple[Request, asyncio.Future[Any]]]) -> None:
+        """Answer in a thread."""
+        ask = partial(self._ledger.answer, [request for request, _ in asked])
+        answers = await self._loop.run_in_executor(self._beside, ask)
+        for (_, future), answer in zip(asked, answers, strict=True):
+            if not future.done():
+                (future.set_exception if isinstance(answer, Exception) else future.set_result)(answer)
+
+    def _wait_for(self, allocator_id: int, request: Request, future: asyncio.Future[Any]) -> None:
+        """Let a request wait in its allocator's lane."""
+        if allocator_id not in self._lanes:
+            self._lanes[allocator_id] = deque()
+            self._start(self._follow(allocator_id))
+        self._lanes[allocator_id].append((request, future))
 
     async def _follow(self, allocator_id: int) -> None:
         """Wait for one allocator's lock, as often as there are requests that need it."""
         lane = self._lanes[allocator_id]
         while lane:
-            batch = [lane.popleft() for _ in range(min(len(lane), _MOST_IN_A_BATCH))]
-            ask = partial(self._ledger.answer, [request for request, _ in batch])
-            for (_, later), answer in zip(batch, await self._loop.run_in_executor(self._beside, ask), strict=True):
-                later.set_result(answer)
+            await self._answer_beside([lane.popleft() for _ in range(min(len(lane), _MOST_IN_A_BATCH))])
         del self._lanes[allocator_id]

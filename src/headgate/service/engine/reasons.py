@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from pydantic_core import to_json
 
 from headgate.laws import Floats
 from headgate.laws.standard import Standard
@@ -27,14 +28,21 @@ def reason_of(policy: Policy) -> str | None:
     if belief is None:
         return None
     weight, rate, form = belief.curves
-    data: dict[str, Any] = {"price": float(belief.price), "activation": _text(weight), "rate": _text(rate)}
-    if form is not None and isinstance(policy, Thompson) and not policy.shapes_known:
-        data["form"] = {name: _text(np.broadcast_to(getattr(form, name), weight.shape)) for name in ("base", *_FORM)}
+    drawn: dict[str, Any] = {"activation": weight, "rate": rate}
+    shapes = form is not None and isinstance(policy, Thompson) and not policy.shapes_known
+    if shapes:
+        drawn |= {name: np.broadcast_to(getattr(form, name), weight.shape) for name in ("base", *_FORM)}
+    if belief.slope is not None:
+        drawn["slope"] = belief.slope
+    texts = {
+        name: b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode() for name, values in drawn.items()
+    }
+    data: dict[str, Any] = {"price": float(belief.price)}
+    if shapes:
+        data["form"] = {name: texts.pop(name) for name in ("base", *_FORM)}
     elif form is not None and not isinstance(policy, Thompson):
         data["opaque"] = True
-    if belief.slope is not None:
-        data["slope"] = _text(belief.slope)
-    return json.dumps(data, separators=(",", ":"))
+    return to_json(data | texts, inf_nan_mode="constants").decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +72,6 @@ class Reason:
         if self.form is None:
             return whole
         return replace(whole, base=self.form["base"].astype(np.int64), **{name: self.form[name] for name in _FORM})
-
-
-def _text(values: Any) -> str:
-    return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
 def _numbers(text: str) -> Floats:

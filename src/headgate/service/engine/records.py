@@ -1,19 +1,18 @@
-"""What goes through the engine: requests, decisions of the log, and what was reported of them."""
+"""Decisions of the log, and what has been reported of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from pydantic_core import from_json
 from sqlalchemy import Connection
 
-from headgate.service.bodies import ArmResult, DecisionRequest, Outcome, StepReport
+from headgate.service.bodies import ArmResult, Outcome
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError, ServiceError
 from headgate.service.store import schema, statements
-from headgate.service.store.keys import ANYBODY, Asker
 
 TALLY = ("complete", "reward", "budget_units", "given_units")
 """The counters of an allocator that count complete decisions."""
@@ -24,74 +23,25 @@ Results: TypeAlias = dict[str, float | Literal[True] | None]
 def the_one(decision_id: str, names: Iterable[str], what: str = "decision") -> str:
     """Return the name of the one allocator that has such a decision or live round, of those that the asker sees."""
     found = sorted(names)
-    if not found:
-        raise NotFoundError(f"there is no {what} {decision_id!r}")
-    if len(found) > 1:
-        part = "live" if what == "live round" else "decisions"
-        paths = ", ".join(f"/v1/allocators/{name}/{part}/{decision_id}" for name in found[:3])
-        raise ConflictError(
-            f"{len(found)} allocators have a {what} {decision_id!r}: say which, {paths}{', ...' * (len(found) > 3)}"
-        )
+    if len(found) != 1:
+        raise not_the_one(decision_id, found, what)
     return found[0]
+
+
+def not_the_one(decision_id: str, names: Sequence[str], what: str) -> ServiceError:
+    """Return why it is not known which decision or live round is meant: no allocator has such a one, or several."""
+    if not names:
+        return NotFoundError(f"there is no {what} {decision_id!r}")
+    part = "live" if what == "live round" else "decisions"
+    paths = ", ".join(f"/v1/allocators/{name}/{part}/{decision_id}" for name in names[:3])
+    return ConflictError(
+        f"{len(names)} allocators have a {what} {decision_id!r}: say which, {paths}{', ...' * (len(names) > 3)}"
+    )
 
 
 def in_full(result: float | Literal[True] | None, amount: float | None = None) -> ArmResult:
     """Return what was reported of an arm, from the short form of it."""
     return ArmResult(success=result is not None, threshold=None if result is True else result, amount=amount)
-
-
-@dataclass(frozen=True, slots=True)
-class Decide:
-    """Split a budget."""
-
-    allocator: str
-    request: DecisionRequest
-    together: int = 1
-    """How many decisions its call asks for."""
-    asker: Asker = ANYBODY
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Take note of an outcome; without one, of the silence until a decision's deadline."""
-
-    decision_id: str
-    outcome: Outcome | None
-    ends_live: bool = False
-    """Whether it is what came of a live round in all, and not what somebody reports."""
-    allocator: str | None = None
-    """Whose decision it is; None: of the only one that has such a decision."""
-    asker: Asker = ANYBODY
-
-
-@dataclass(frozen=True, slots=True)
-class StepTaken:
-    """Take note of what came of a step of a live round, and hand out the next."""
-
-    decision_id: str
-    number: int
-    told: StepReport
-    allocator: str | None = None
-    """Whose live round it is; None: of the only one that has such a round."""
-    asker: Asker = ANYBODY
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Change something else, in a transaction of its own."""
-
-    make: Callable[[Connection], Any]
-
-
-class Held(ServiceError):  # noqa: N818  # no error, but a reason to wait
-    """The allocator is locked by another: its requests wait beside the others."""
-
-    def __init__(self, allocator_id: int) -> None:
-        super().__init__("the allocator is locked by another transaction")
-        self.allocator_id = allocator_id
-
-
-Request = Decide | Report | StepTaken | Change
 
 
 @dataclass(slots=True)
@@ -130,8 +80,8 @@ def short(outcome: Outcome, max_budget: float) -> tuple[Results, dict[str, float
     results: Results = {}
     said: dict[str, float] = {}
     for arm, result in outcome.results.items():
-        threshold, amount = result.threshold, result.amount
-        if not result.success:
+        threshold, amount = result.get("threshold"), result.get("amount")
+        if not result["success"]:
             if threshold is not None:
                 raise RefusedError("a failure has no threshold", f"results.{arm}")
             results[arm] = None
@@ -151,17 +101,13 @@ def check_corrected(outcome: Outcome, arms: Container[str]) -> None:
     for arm, result in outcome.results.items():
         if arm not in arms:
             raise RefusedError(f"there is no arm {arm!r}", f"results.{arm}")
-        if result.amount is None:
+        if result.get("amount") is None:
             raise RefusedError("amount must say what the arm got in the live round", f"results.{arm}.amount")
 
 
 def hear(connection: Connection, rounds: Mapping[tuple[int, int], Heard]) -> None:
     """Read what has been reported of some rounds, given by allocator and round."""
-    if connection.dialect.name == "sqlite":
-        wanted: dict[str, Any] = {"pairs": list(rounds)}
-    else:
-        wanted = dict(zip(("ids", "rounds"), map(list, zip(*rounds, strict=True)), strict=True))
-    for row in statements.HEARD.rows(connection, **wanted):
+    for row in statements.HEARD.rows(connection, pairs=list(rounds)):
         said, heard = json.loads(row["amounts"]) if row["amounts"] else {}, rounds[row["allocator_id"], row["round"]]
         (heard.add if row["retracts"] is None else heard.take_back)(json.loads(row["results"]), said, row["spent"])
 

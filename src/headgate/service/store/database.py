@@ -1,43 +1,54 @@
-"""Opening a database: SQLite with a durable write-ahead log, or PostgreSQL; and bringing its tables up to date."""
+"""A database in use: transactions that write, looks at one consistent state, and statements of every round."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import NamedTemporaryFile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from sqlalchemy import ClauseElement, Connection, Engine, create_engine, event, text
+from pydantic_core import to_json
+from sqlalchemy import ClauseElement, Connection, Engine, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.postgresql import psycopg
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from headgate.errors import InputError
 from headgate.service.faults import UnavailableError
-from headgate.service.store.schema import metadata
 
 T = TypeVar("T")
-_CONNECT_SECONDS = 3
-_BUSY_SECONDS = 10.0
-_LOCK_SECONDS = 3.0
-"""How long PostgreSQL waits for a row that another has locked, before it says that it cannot."""
-_STATEMENT_SECONDS = 20.0
-_IDLE_SECONDS = 60.0
-"""After which PostgreSQL ends a transaction whose owner is silent, and frees what it has locked."""
-_KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
-              "tcp_user_timeout": 20_000}  # fmt: skip
-"""A connection whose other end is gone is noticed within half a minute."""
-_WRITERS, _READERS = 10, 6
-"""Connections to PostgreSQL that one process has at most, for those who write and for those who look."""
-_SERVING_CACHE, _READING_CACHE = 65_536, 8_192
-"""What a connection remembers of a SQLite file, in KiB: where it serves, and where it goes through the log once."""
-_MIGRATION_LOCK = 0x68656164  # any number that every process of ours takes
+BUSY_SECONDS = 10.0
+"""How long a transaction waits for another that writes to the same SQLite file."""
+_SURE_SECONDS = 1.0
+"""So long after its last use a connection to PostgreSQL is believed to be there; then it is asked."""
+
+
+class Transaction:
+    """A transaction that writes, on a connection that is kept for the next one: `Database` begins and ends it.
+
+    To SQLAlchemy the connection is in one transaction for ever: what it does at each beginning and end would be a fifth
+    of the time of a single decision.
+    """
+
+    __slots__ = ("connection", "driver", "patience", "used_at")
+
+    def __init__(self, engine: Engine) -> None:
+        self.connection = engine.connect().execution_options(kept=True)
+        self.connection.begin()
+        self.driver: Any = self.connection.connection.driver_connection
+        self.patience = -1
+        """Milliseconds that SQLite waits for another who writes."""
+        self.used_at = time.monotonic()
+
+    def commit(self) -> None:
+        """Make it durable."""
+        self.connection.dialect.do_commit(self.driver)
+
+    def discard(self) -> None:
+        """Let go of the connection, and with it of whatever it has locked."""
+        self.connection.invalidate()
+        self.connection.close()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +61,8 @@ class Database:
     """For those who look: on PostgreSQL with connections of their own, so that they can never take all of them."""
     is_sqlite: bool
     """Whether it is one file here, written by one transaction at a time."""
+    _kept: list[Transaction] = field(default_factory=list)
+    """Those that are over, for the next to begin."""
 
     @property
     def failures(self) -> tuple[type[Exception], ...]:
@@ -69,27 +82,51 @@ class Database:
         except self.failures as cause:
             raise unavailable(cause) from cause
 
-    def begin(self, *, at_once: bool = False) -> Connection | None:
-        """Return a connection with a transaction begun: commit or roll back, and close it.
+    def begin(self, *, at_once: bool = False) -> Transaction | None:
+        """Begin a transaction: commit it or do not, and `end` it.
 
         On SQLite this waits for another who is writing. `at_once` never waits: it returns None instead, and always for
         PostgreSQL, where even connecting may take long.
         """
         if at_once and not self.is_sqlite:
             return None
-        connection = None
+        while True:
+            new, found = not self._kept, None
+            try:
+                found = Transaction(self.engine) if new else self._kept.pop()
+                if self.is_sqlite:
+                    patience = 0 if at_once else round(BUSY_SECONDS * 1000)
+                    if patience != found.patience:
+                        found.driver.execute(f"PRAGMA busy_timeout={patience}")
+                        found.patience = patience
+                    found.driver.execute("BEGIN IMMEDIATE")
+                elif time.monotonic() - found.used_at > _SURE_SECONDS:  # its first statement begins it
+                    self.engine.dialect.do_ping(found.driver)
+            except IndexError:  # another thread took the last
+                continue
+            except self.failures as cause:
+                if found is not None and self.is_sqlite:
+                    self._kept.append(found)  # another is writing: nothing is wrong with the connection
+                elif found is not None:
+                    found.discard()
+                    if not new:  # it was closed from the other end
+                        continue
+                if at_once:
+                    return None
+                raise unavailable(cause) from cause
+            return found
+
+    def end(self, transaction: Transaction, *, broken: bool = False) -> None:
+        """End a transaction, undone unless it was committed; `broken`: its connection may be in any state."""
         try:
-            connection = self.engine.connect()
-            if at_once:
-                connection = connection.execution_options(at_once=True)
-            connection.begin()
-        except self.failures as cause:
-            if connection is not None:
-                connection.close()
-            if at_once:
-                return None
-            raise unavailable(cause) from cause
-        return connection
+            if not broken:
+                transaction.driver.rollback()
+                transaction.used_at = time.monotonic()
+                self._kept.append(transaction)
+                return
+        except self.failures:
+            pass
+        transaction.discard()
 
     def look(self, read: Callable[[Connection], T], *, slow: bool = False) -> T:
         """Read from one consistent state, without waiting for a writer; `slow`, however long a statement takes."""
@@ -110,6 +147,8 @@ class Database:
 
     def close(self) -> None:
         """Close every connection."""
+        while self._kept:
+            self._kept.pop().connection.close()
         self.engine.dispose()
         self.readers.dispose()
 
@@ -123,7 +162,7 @@ class Statement:
     def __init__(self, make: Callable[[bool], ClauseElement]) -> None:
         named: Any = sqlite.dialect(paramstyle="named"), psycopg.dialect()  # type: ignore[no-untyped-call]  # it has no types
         placed: Any = sqlite.dialect(paramstyle="qmark"), psycopg.dialect(paramstyle="format")  # type: ignore[no-untyped-call]  # nor this
-        self._texts, self._placed = (
+        self.named, self.placed = (
             {dialect.name: str(make(dialect.name == "sqlite").compile(dialect=dialect)) for dialect in dialects}
             for dialects in (named, placed)
         )
@@ -136,66 +175,35 @@ class Statement:
     def table(self, connection: Connection, **values: Any) -> tuple[list[str], Sequence[Any]]:
         """Run a query, and return the names of its columns, and its rows."""
         if connection.dialect.name == "sqlite":  # has no lists, but reads them from JSON
-            values = {name: json.dumps(v) if type(v) is list else v for name, v in values.items()}
+            values = {name: to_json(v).decode() if type(v) is list else v for name, v in values.items()}
+        elif "pairs" in values:
+            values["first"], values["second"] = map(list, zip(*values["pairs"], strict=True))
         with closing(connection.connection.cursor()) as cursor:  # one left open would hold SQLite's lock
-            cursor.execute(self._texts[connection.dialect.name], values)
+            cursor.execute(self.named[connection.dialect.name], values)
             return [item[0] for item in cursor.description], cursor.fetchall()
 
-    def each(self, connection: Connection, rows: Sequence[Mapping[str, Any]] | Sequence[list[Any]]) -> None:
-        """Run it once for each row of values; what a row holds besides is left out.
-
-        A row may also be a list, in the order of the table's columns: of very many, names would cost more than they do.
-        """
-        text = (self._placed if type(rows[0]) is list else self._texts)[connection.dialect.name]
-        with closing(connection.connection.cursor()) as cursor:
-            if len(rows) == 1:
-                cursor.execute(text, rows[0])
-            else:
-                cursor.executemany(text, rows)
+    def each(self, connection: Connection, rows: Sequence[Any]) -> None:
+        """Run it once for each row of values; see `write`."""
+        write(connection, {self: rows}, (self,))
 
 
-def open_database(url: str | URL, *, migrate: bool = True) -> Database:
-    """Open `sqlite:///file.db` or `postgresql://...`, with tables of this version."""
-    place = _parsed(url)
-    lite = place.get_backend_name() == "sqlite"
-    if lite and migrate and "uri" not in place.query:
-        _keep_private(Path(place.database or ""))
-    engine = _engine(place, _WRITERS, _SERVING_CACHE if migrate else _READING_CACHE)
-    database = Database(engine, engine if lite else _engine(place, _READERS, 0), lite)
-    shown = place.set(drivername=place.get_backend_name()).render_as_string()
-    try:
-        current = _at_newest_version(database, migrate)
-    except database.failures as cause:
-        database.close()
-        raise UnavailableError(f"cannot open {shown}: {reason(cause)}") from cause
-    except InputError as cause:
-        database.close()
-        raise InputError(f"cannot open {shown}: {cause}") from cause
-    if not current:
-        database.close()
-        raise InputError(f"{shown} has no tables of this version: `headgate serve` with it makes or upgrades them")
-    return database
+def write(connection: Connection, rows: Mapping[Statement, Sequence[Any]], order: Iterable[Statement]) -> None:
+    """Run statements of which nothing is read, each for its rows, in this order; PostgreSQL is waited for once.
 
-
-def _keep_private(file: Path) -> None:
-    """Let nobody but its owner read a database: SQLite gives its log the rights that the file has.
-
-    A file that others could read until now is taken from them too. What cannot be made or changed, SQLite will refuse.
-    A database that is there is not opened here: closing it would end the locks that this process holds on it.
+    What a row holds besides is left out. It may also be a list, in the order of the table's columns: of very many,
+    names would cost more than they do.
     """
-    if not file.exists():
-        with suppress(OSError), NamedTemporaryFile(dir=file.parent) as empty:  # for its owner alone
-            os.link(empty.name, file)
-    for one in (file, Path(f"{file}-wal"), Path(f"{file}-shm")):
-        with suppress(OSError):
-            mode = one.stat().st_mode & 0o777
-            if mode & 0o077:
-                one.chmod(mode & 0o700)
-
-
-def without_password(url: str) -> str:
-    """Return a database's URL as it may be shown."""
-    return make_url(url).render_as_string(hide_password=True)
+    name = connection.dialect.name
+    driver: Any = connection.connection.driver_connection
+    with nullcontext() if name == "sqlite" else driver.pipeline(), closing(driver.cursor()) as cursor:
+        for statement in order:
+            values = rows.get(statement)
+            if values:
+                text = (statement.placed if type(values[0]) is list else statement.named)[name]
+                if len(values) == 1:
+                    cursor.execute(text, values[0])
+                else:
+                    cursor.executemany(text, values)
 
 
 def unavailable(error: Exception) -> UnavailableError:
@@ -207,115 +215,3 @@ def reason(error: Exception) -> str:
     """Return the driver's first line, without the statement and its values."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return (str(cause).strip() or type(cause).__name__).splitlines()[0]
-
-
-def _parsed(url: str | URL) -> URL:
-    try:
-        place = make_url(url)
-    except ArgumentError as cause:
-        given = "a text with a password in it" if "@" in str(url) else repr(url)
-        raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {given}") from cause
-    if place.get_backend_name() == "sqlite":
-        if not place.database or place.database == ":memory:":
-            raise InputError(f"SQLite must be a file, such as sqlite:///headgate.db, got {url!r}")
-        return place.set(drivername="sqlite+pysqlite")
-    if place.get_backend_name() == "postgresql":
-        return place.set(drivername="postgresql+psycopg")
-    raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {place.render_as_string()!r}")
-
-
-def _engine(place: URL, connections: int, cache: int) -> Engine:
-    """Return an engine with so many connections; `cache` is what each may remember of a SQLite file, in KiB."""
-    if place.get_backend_name() == "postgresql":
-        seconds = {"lock_timeout": _LOCK_SECONDS, "statement_timeout": _STATEMENT_SECONDS,
-                   "idle_in_transaction_session_timeout": _IDLE_SECONDS}  # fmt: skip
-        options = " ".join(f"-c {name}={round(value * 1000)}" for name, value in seconds.items())
-        given = place.query.get("options", "")  # of the URL: they come last, and so win
-        return create_engine(
-            place.difference_update_query(["options"]),
-            pool_pre_ping=True,
-            pool_size=connections,
-            max_overflow=0,
-            pool_timeout=5.0,
-            connect_args={"connect_timeout": _CONNECT_SECONDS, "options": f"{options} {given}", **_KEEPALIVE},
-        )
-    engine = create_engine(
-        place, connect_args={"timeout": _BUSY_SECONDS, "check_same_thread": False}, pool_size=10, max_overflow=-1,
-        pool_use_lifo=True,  # the one that was used last remembers most of the file
-    )  # fmt: skip
-
-    @event.listens_for(engine, "connect")
-    def settings(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # transactions are begun below, not by the driver
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=0"):
-            connection.execute(f"PRAGMA {setting}").fetchall()
-        connection.execute(f"PRAGMA cache_size=-{cache}")
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        """Take the write lock at once, unless this is only a look: readers never wait in a write-ahead log."""
-        options = connection.get_execution_options()
-        patience = 0 if options.get("at_once") else round(_BUSY_SECONDS * 1000)
-        if connection.info.get("patience") != patience:
-            connection.exec_driver_sql(f"PRAGMA busy_timeout={patience}")
-            connection.info["patience"] = patience
-        connection.exec_driver_sql("BEGIN" if options.get("looking") else "BEGIN IMMEDIATE")
-
-    return engine
-
-
-def _at_newest_version(database: Database, migrate: bool) -> bool:
-    """Whether the tables are of the newest version; `migrate` brings them there, or makes them.
-
-    One process does so at a time.
-    """
-    from alembic import command  # noqa: PLC0415  # only where a database is opened
-    from alembic.migration import MigrationContext  # noqa: PLC0415  # only where a database is opened
-    from alembic.script import ScriptDirectory  # noqa: PLC0415  # only where a database is opened
-
-    scripts = ScriptDirectory.from_config(migration_config(None))
-    if not migrate:
-        with database.engine.connect().execution_options(looking=True) as connection:
-            return MigrationContext.configure(connection).get_current_revision() == scripts.get_current_head()
-    with _rebuilding(database) as connection, connection.begin():  # on SQLite this is the write lock
-        database.be_patient(connection)
-        if not database.is_sqlite:
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
-        version = MigrationContext.configure(connection).get_current_revision()
-        known = [script.revision for script in scripts.walk_revisions()]
-        if version is None:
-            metadata.create_all(connection)
-            command.stamp(migration_config(connection), "head")
-        elif version in known:
-            command.upgrade(migration_config(connection), "head")
-        else:
-            raise InputError(
-                f"its tables are of version {version!r}, and this Headgate knows versions {known[-1]} to {known[0]}: "
-                "use the newer Headgate that made them, or restore a backup from before"
-            )
-    return True
-
-
-@contextmanager
-def _rebuilding(database: Database) -> Iterator[Connection]:
-    """Return a connection by which SQLite may write a table anew that others refer to: that is checked no more."""
-    with database.engine.connect() as connection:
-        if not database.is_sqlite:
-            yield connection
-            return
-        driver: Any = connection.connection.driver_connection
-        driver.execute("PRAGMA foreign_keys=OFF")
-        try:
-            yield connection
-        finally:
-            driver.execute("PRAGMA foreign_keys=ON")
-
-
-def migration_config(connection: Connection | None) -> Any:
-    """Return what Alembic is told: where our migrations are, and the transaction they are part of."""
-    from alembic.config import Config  # noqa: PLC0415  # only where a database is opened
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.attributes["connection"] = connection
-    return config

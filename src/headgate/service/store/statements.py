@@ -38,23 +38,27 @@ def _named(lite: bool) -> sa.Select[Any]:
     return sa.select(table).where(wanted).order_by(table.c.id)
 
 
-def _heard(lite: bool) -> sa.Select[Any]:
-    table = schema.reports.c
+def _pairs(lite: bool) -> sa.Select[Any]:
+    """Pairs of whole numbers, as many as the value `pairs` has: one text for all."""
     if lite:
         one = sa.func.json_each(sa.bindparam("pairs")).table_valued("value").c.value
-        pairs = sa.select(*(sa.func.json_extract(one, sa.literal_column(f"'$[{place}]'")) for place in (0, 1)))
+        columns = [sa.func.json_extract(one, sa.literal_column(f"'$[{place}]'")) for place in (0, 1)]
     else:
-        kind = sa.ARRAY(sa.BigInteger)
-        pairs = sa.select(*(sa.func.unnest(sa.bindparam(name, type_=kind)) for name in ("ids", "rounds")))
-    mine = sa.tuple_(table.allocator_id, table.round).in_(pairs)
+        columns = [sa.func.unnest(sa.bindparam(name, type_=sa.ARRAY(sa.BigInteger))) for name in ("first", "second")]
+    return sa.select(*(column.label(name) for column, name in zip(columns, ("first", "second"), strict=True)))
+
+
+def _heard(lite: bool) -> sa.Select[Any]:
+    table = schema.reports.c
+    mine = sa.tuple_(table.allocator_id, table.round).in_(_pairs(lite))
     wanted = table.allocator_id, table.round, table.results, table.amounts, table.spent, table.retracts
     return sa.select(*wanted).where(mine).order_by(table.part)
 
 
-def _cells(_lite: bool) -> sa.Select[Any]:
-    table = schema.evidence.c
-    wanted = sa.select(table.position, table.kind, table.bin, table.number, table.total)
-    return wanted.where(_is(table.allocator_id), table.seq > sa.bindparam("since", type_=table.seq.type))
+def _cells(lite: bool) -> sa.Select[Any]:
+    table, since = schema.evidence.c, _pairs(lite).subquery()
+    wanted = sa.select(table.allocator_id, table.position, table.kind, table.bin, table.number, table.total)
+    return wanted.where(table.allocator_id == since.c.first, table.seq > since.c.second)
 
 
 def _faded(_lite: bool) -> sa.Select[Any]:
@@ -122,9 +126,9 @@ LOCK = Statement(lambda lite: _named(lite).with_for_update())
 LOCK_FREE = Statement(lambda lite: _named(lite).with_for_update(skip_locked=True))
 #: All of them, without a lock.
 NAMED = Statement(_named)
-#: What has been reported of these rounds: `pairs` of allocator and round, or for PostgreSQL `ids` and `rounds`.
+#: What has been reported of these rounds: `pairs` of allocator and round.
 HEARD = Statement(_heard)
-#: The cells of an allocator's evidence that changed since then.
+#: The cells of allocators' evidence that changed since then: `pairs` of allocator and its `seq`.
 CELLS = Statement(_cells)
 #: How much of an allocator's evidence counts no more, if that changed since then.
 FADED = Statement(_faded)

@@ -18,7 +18,7 @@ from headgate.service.service import Service
 from headgate.service.settings import Settings
 from headgate.service.store import open_database
 from headgate.service.web import allocators, edges, errors, health, records, rounds, schema, telemetry
-from headgate.service.web.guard import Guard
+from headgate.service.web.guard import Guard, GuardedApp
 from headgate.service.web.lean import LeanRoute
 
 
@@ -34,7 +34,7 @@ def _beside(service: Service) -> Iterator[Coroutine[Any, Any, None]]:
         yield demo.classroom(service)
 
 
-class _App(FastAPI):
+class _App(GuardedApp):
     """Describes itself with what FastAPI cannot see."""
 
     def openapi(self) -> dict[str, Any]:
@@ -87,7 +87,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         dashboard.router,
     ):
         app.router.routes.extend(router.routes)  # not included: what is matched first, and directly, is matched fast
-    lean = [route for route in rounds.lean.routes if isinstance(route, LeanRoute)]
-    app.add_middleware(Guard, lean, keys=chosen.keys, local=chosen.local, most_bytes=chosen.most_bytes)
+    rules: dict[str, Any] = {"keys": chosen.keys, "local": chosen.local, "most_bytes": chosen.most_bytes}
+    if chosen.otel:  # FastAPI makes the spans: of what the guard refuses too, and by names that its router finds
+        app.add_middleware(Guard, lean=(), **rules)
+    else:
+        lean = [route for route in rounds.lean.routes if isinstance(route, LeanRoute)]
+        app.guard = Guard(super(GuardedApp, app).__call__, lean, **rules)
     errors.install(app)
     return app

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.types import Scope
 
 from headgate.errors import BudgetError, HeadgateError, InputError, UnsupportedError
 from headgate.service.bodies import Error
@@ -123,5 +124,10 @@ def _text(value: object) -> str:
 
 
 def _unexpected(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return unexpected(request.scope, error)
+
+
+def unexpected(scope: Scope, error: Exception) -> Response:
+    """Return the answer that an error of ours becomes, and write it down."""
+    _log.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
     return answer(500, "an error of the service: it has been logged, nothing of the request was stored")

@@ -5,7 +5,6 @@ It also counts and times what is answered, and sees to it that no browser guesse
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import logging
 import re
@@ -13,8 +12,10 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import count
 from urllib.parse import urlsplit
 
+from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
 from prometheus_client import Counter, Histogram
 from starlette.exceptions import HTTPException
@@ -23,18 +24,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headgate.service.faults import NotFoundError, TooManyError, UnavailableError
 from headgate.service.service import Service
-from headgate.service.store.keys import Asker, Key, all_keys, match
+from headgate.service.store.keys import Asker, Key, match
 from headgate.service.store.keys import Scope as KeyScope
 from headgate.service.web import errors, logs
 from headgate.service.web.health import REQUESTS, SECONDS
+from headgate.service.web.keyring import Keyring
 from headgate.service.web.lean import LeanRoute
 from headgate.service.web.sessions import COOKIE, session_of
 
+_NUMBERS = count(secrets.randbits(63))
+"""Ids of requests that bring none: one after the other from a place that no other process begins at."""
 _ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
-_TWICE = {"host": "", "authorization": "bearer", "x-request-id": ""}
+_TWICE = {b"host": b"", b"authorization": b"bearer", b"x-request-id": b""}
 """What these count as, sent more than once: no host of ours, a key that is not known, no id."""
 _OPEN = ("/healthz", "/readyz", "/login", "/logout", "/static/", "/favicon.ico")
-_FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"})
+_FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 _DECIDING = ("/decisions", "/decisions/batch", "/outcome", "/outcomes", "/live")
 _PUSHING = re.compile(r"/v1/allocators/[^/]+/edges/[^/]+/pushes/[^/]+")
 _STEPPING = re.compile(r"/v1/(?:allocators/[^/]+/)?live/[^/]+/steps/[^/]+")
@@ -45,43 +49,21 @@ _OF_ALL = re.compile(
 )
 """Paths of several allocators, or of none: their routes show what exists for who asks, and no more."""
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
-_FRESH = 2.0  # seconds that keys are believed: a revoked key is useless after that
 _TURNED_AWAY = frozenset({401, 403, 429})
-_BURST = 2.0  # seconds of a key's rate that may come at once
 
 
-class Keyring:
-    """The keys, read again every few seconds, and how much each has left of its rate."""
+class GuardedApp(FastAPI):
+    """Lets its guard answer before all layers of FastAPI and Starlette: routes of every round need none of them."""
 
-    def __init__(self) -> None:
-        self._keys: dict[str, Key] = {}
-        self._read_at = float("-inf")
-        self._lock = asyncio.Lock()
-        self._left: dict[str, tuple[float, float]] = {}
+    guard: Guard | None = None
 
-    async def known(self, service: Service) -> dict[str, Key]:
-        """Return the keys by their ids, revoked ones too."""
-        if time.monotonic() - self._read_at > _FRESH:
-            async with self._lock:
-                if time.monotonic() - self._read_at > _FRESH:
-                    self._keys = {key.id: key for key in await service.glance(all_keys)}
-                    self._read_at = time.monotonic()
-        return self._keys
-
-    def charge(self, key: Key, number: int = 1) -> None:
-        """Take so many off the key's rate, or refuse.
-
-        More than a burst at once is let through when a whole burst is there (less one, which the call itself was), and
-        the rest has to be waited for later.
-        """
-        now = time.monotonic()
-        most = max(key.rate * _BURST, 1.0)
-        left, since = self._left.get(key.id, (most, now))
-        left = min(left + (now - since) * key.rate, most)
-        missing = min(float(number), max(most - 1.0, 1.0)) - left
-        self._left[key.id] = left if missing > 0.0 else left - number, now
-        if missing > 0.0:
-            raise TooManyError(f"at most {key.rate:g} requests a second", missing / key.rate)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or begin and end."""
+        if self.guard is None or scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+        else:
+            scope["app"] = self
+            await self.guard(scope, receive, send)
 
 
 class Guard:
@@ -97,15 +79,13 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, status, sent = time.perf_counter(), 500, scope["headers"]
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(sent)
-        }  # the first counts
+        start, status, sent = time.perf_counter(), 0, scope["headers"]
+        headers: dict[bytes, bytes] = dict(reversed(sent))  # the first counts
         if len(headers) < len(sent):
-            headers |= {name: value for name, value in _TWICE.items() if sum(name.encode() == n for n, _ in sent) > 1}
-        request_id = headers.get("x-request-id", "")
+            headers |= {name: value for name, value in _TWICE.items() if sum(name == n for n, _ in sent) > 1}
+        request_id = headers.get(b"x-request-id", b"").decode("latin-1")
         if logs.GOOD_ID.fullmatch(request_id) is None:
-            request_id = secrets.token_hex(8)
+            request_id = f"{next(_NUMBERS):016x}"
         logs.REQUEST_ID.set(request_id)
 
         async def noted(message: Message) -> None:
@@ -120,21 +100,26 @@ class Guard:
                     answer.append((b"set-cookie", cookie.encode("latin-1")))
             await send(message)
 
-        refusal = self._refusal(scope["method"], headers)
-        if refusal is None and self._keys and not scope["path"].startswith(_OPEN):
-            refusal = await self._unknown(scope, headers)
-        if refusal is None and "transfer-encoding" in headers:
-            receive = _counted(receive, self._most)
-        answer = refusal or self.app
-        if refusal is None and scope["method"] == "POST" and "fastapi.telemetry" not in scope:  # its router names spans
-            for lean in self._lean:
-                found = lean.path_regex.match(scope["path"])
-                if found is not None:
-                    scope["route"], scope["path_params"], answer = lean, found.groupdict(), lean.handle
-                    break
         try:
+            refusal = self._refusal(scope["method"], headers)
+            if refusal is None and self._keys and not scope["path"].startswith(_OPEN):
+                refusal = await self._unknown(scope, headers)
+            if refusal is None and b"transfer-encoding" in headers:
+                receive = _counted(receive, self._most)
+            answer = refusal or self.app
+            if refusal is None and scope["method"] == "POST":
+                for lean in self._lean:
+                    found = lean.path_regex.match(scope["path"])
+                    if found is not None:
+                        scope["route"], scope["path_params"], answer = lean, found.groupdict(), lean.handle
+                        break
             await answer(scope, receive, noted)
+        except Exception as error:
+            if status:  # it was answered, and whoever did so wants it to be seen
+                raise
+            await errors.unexpected(scope, error)(scope, receive, noted)
         finally:
+            status = status or 500
             seconds = time.perf_counter() - start
             route = getattr(scope.get("route"), "path", "none")
             requests, times = _counters(scope["method"] if route != "none" else "any", route, status)
@@ -145,24 +130,25 @@ class Guard:
             if logs.access.isEnabledFor(logging.INFO):
                 logs.answered(scope, status, route, seconds)
 
-    def _refusal(self, method: str, headers: Mapping[str, str]) -> ASGIApp | None:
+    def _refusal(self, method: str, headers: Mapping[bytes, bytes]) -> ASGIApp | None:
         """Refuse bodies that are too large, and requests that come from where they must not."""
-        size = headers.get("content-length", "0")
-        if not (size.isascii() and size.isdigit() and int(size) <= self._most):
-            return errors.answer(413, f"a body may have at most {self._most} bytes, got {size[:30]}")
+        size = headers.get(b"content-length", b"0")
+        if not (size.isdigit() and len(size) < 20 and int(size) <= self._most):
+            said = size[:30].decode("latin-1")
+            return errors.answer(413, f"a body may have at most {self._most} bytes, got {said}")
         if not self._keys and self._local:  # so that nobody reaches it by another name of this machine, or by a proxy
-            if not _names_this_machine(headers.get("host", "")):
+            if not _names_this_machine(headers.get(b"host", b"").decode("latin-1")):
                 return errors.answer(403, "without keys only names of this machine are answered, such as localhost")
             if not _FORWARDED.isdisjoint(headers.keys()):
                 return errors.answer(403, "without keys nothing is answered through a proxy: run it with --keys")
         if method not in _LOOKING:  # a browser says for which page it asks
-            site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-            same = origin is None or urlsplit(origin).netloc == headers.get("host")
-            if site not in {None, "same-origin", "none"} or not same:
+            site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
+            same = origin is None or _host_of(origin) == headers.get(b"host")
+            if site not in {None, b"same-origin", b"none"} or not same:
                 return errors.answer(403, "pages of other sites may not change anything here")
         return None
 
-    async def _unknown(self, scope: Scope, headers: Mapping[str, str]) -> ASGIApp | None:
+    async def _unknown(self, scope: Scope, headers: Mapping[bytes, bytes]) -> ASGIApp | None:
         """Find out who asks, and refuse those who may not: then the reason is left in `scope` for the log."""
         looking = scope["method"] in {"GET", "HEAD"}
         try:
@@ -170,7 +156,7 @@ class Guard:
         except UnavailableError as error:
             return errors.refusal(error)
         if key is None:
-            if looking and "text/html" in headers.get("accept", ""):
+            if looking and b"text/html" in headers.get(b"accept", b""):
                 return RedirectResponse("/login", 303)
             return errors.answer(
                 401, "an API key is needed: Authorization: Bearer hg_...", {"WWW-Authenticate": "Bearer"}
@@ -191,9 +177,9 @@ class Guard:
         scope["charge"] = partial(self._ring.charge, key)  # for routes whose body says that it is more than one
         return None
 
-    async def _asker(self, scope: Scope, headers: Mapping[str, str], looking: bool) -> Key | None:
+    async def _asker(self, scope: Scope, headers: Mapping[bytes, bytes], looking: bool) -> Key | None:
         """Return the key that a request shows, or that its session was begun with."""
-        kind, _, token = headers.get("authorization", "").partition(" ")
+        kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         service: Service = scope["app"].state.service
         if kind.lower() == "bearer":
             key = match(token.strip(), await self._ring.known(service))
@@ -201,7 +187,7 @@ class Guard:
                 scope["refused"] = "the key is not known, or was revoked"
             return key
         # A session may look, never change: no page can misuse it.
-        token = cookie_parser(headers.get("cookie", "")).get(COOKIE, "") if looking else ""
+        token = cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE, "") if looking else ""
         if not token:
             return None
         session = session_of(token, await self._ring.known(service))
@@ -267,6 +253,14 @@ def _names_this_machine(host: str) -> bool:
         return "@" not in host and is_loopback(urlsplit(f"//{host}").hostname or "")
     except ValueError:
         return False
+
+
+def _host_of(origin: bytes) -> bytes | None:
+    """Return the host and port of an Origin header; None: it is no address."""
+    try:
+        return urlsplit(origin.decode("latin-1")).netloc.encode("latin-1")
+    except ValueError:
+        return None
 
 
 def _counted(receive: Receive, most: int) -> Receive:

@@ -14,7 +14,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from headgate.service import bodies, view_bodies, views
-from headgate.service.engine.records import Decide, Report, StepTaken
+from headgate.service.engine.requests import Decide, Report, StepTaken
 from headgate.service.service import Asks, Here
 from headgate.service.spec import DecisionId, Name
 from headgate.service.web.errors import CONFLICT, NOT_FOUND, RESPONSES, detail_of
