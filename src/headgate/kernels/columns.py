@@ -5,10 +5,10 @@
 L, T, S = 0, 1, 2
 
 # A candidate, the law of one arm: its standard form (the first five), the powers by which that depends on the shape's
-# coordinate (`headgate.laws.learned`), log median at rate 1, row of the maps (-1 where the shape is known), and
-# whether it counts in whole units.
-BASE, A, B, SHIFT, CAP, POWER_A, POWER_B, POWER_SHIFT, POWER_ROW, MEDIAN, MAP, WHOLE = range(12)
-CANDIDATE = 12
+# coordinate (`headgate.laws.learned`), log median at rate 1, row of the maps (-1 where the shape is known), whether it
+# counts in whole units, and, where the shape is known, the spread log(q75 / q25).
+BASE, A, B, SHIFT, CAP, POWER_A, POWER_B, POWER_SHIFT, POWER_ROW, MEDIAN, MAP, WHOLE, SPREAD = range(13)
+CANDIDATE = 13
 
 # A map from s to what a law needs: the shape's coordinate, log median at rate 1, and (first s, step), each a row.
 COORDINATE, LOG_MEDIAN, SPAN = 0, 1, 2
@@ -20,9 +20,9 @@ BELIEF = 6
 # A level of the map from noise to the posterior of a known shape: l, and mode, deviation and skewness of t given l.
 LEVELS, LEVEL = 17, 4
 
-# An arm's memory: the round in which it is due for a refresh, its successes then, means and variances of (l, t, s), and
-# either LEVELS levels or as many curves of equal weight, each (law, l, s).
-DUE, SUCCESSES, MEAN, VARIANCE, DRAWS = 0, 1, 2, 5, 8
+# An arm's memory: the round in which it is due for a refresh, means and variances of (l, t, s), and either LEVELS levels
+# or as many curves of equal weight, each (law, l, s).
+DUE, MEAN, VARIANCE, DRAWS = 0, 1, 4, 7
 MEMORY = DRAWS + LEVELS * LEVEL
 
 # A draw of an arm: law, the standard form that depends on the shape, rate, activation.

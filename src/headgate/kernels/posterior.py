@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from headgate.kernels.bins import BINS, COUNT, FAILED, PLAYED
+from headgate.kernels.bins import BINS, COUNT, PLAYED
 from headgate.kernels.collapsed import gather_arm, skewed
 from headgate.kernels.columns import (
     ACTIVATION,
@@ -26,7 +26,7 @@ from headgate.kernels.columns import (
     MEDIAN,
     RATE,
     SHIFT,
-    SUCCESSES,
+    SPREAD,
     VARIANCE,
     A,
     B,
@@ -41,15 +41,11 @@ from headgate.kernels.special import ndtri
 _STALE = 0.08  # an arm is refreshed when its evidence has grown by this share ...
 _PERIOD = 32  # ... and at least every so many rounds
 _WIDEST = 25.0  # how many times wider than expected the arms may be taken to be
-_PATIENCE = 5.0  # how many times more successes calm an idle arm
+_PATIENCE = 5.0  # how many times more has to be known of an idle arm, before it is calmed as one in use
+_UNIT = math.log(math.log(4.0) / math.log(4.0 / 3.0))  # log(q75 / q25) of the exponential law
 _HALF = 0.5  # of the arms' own variance counts as spread between arms: all of it, as EM has it, over-disperses
 BOLD = 0.1  # share of draws that are not calmed, but ...
 _BOLDER = 1.5  # ... so many times as wide as the posterior: what the pooled prior finds unlikely is looked at too
-# Of an arm in use whose shape is known, bold draws are fewer and of slower curves only: giving more than is believed
-# best tells a slow arm of large p from a fast one of small p, giving less tells nothing.
-_SLOW = 0.05  # their share ...
-_FEW = 3.0  # ... from so many successes on
-_ACROSS = 0.3  # what noise of logit p given such a curve is multiplied by, and by _BOLDER
 _STRIDE = 256  # random numbers set aside for an arm in a round
 
 
@@ -76,24 +72,27 @@ def stream(clock, count, i):
 
 @njit(error_model="numpy")
 def plan_refresh(bins, clock, i, arm):
-    """Write when the arm is due again, and its successes."""
-    played, failed = 0.0, 0.0
+    """Write when the arm is due again."""
+    played = 0.0
     for j in range(BINS):
         played += bins[PLAYED, COUNT, j]
-        failed += bins[FAILED, COUNT, j]
     wait = max(math.floor(_STALE * played), 1.0)
     if wait >= _PERIOD:  # arms take turns, so that no round has to refresh them all
         wait = _PERIOD - (clock + i) % _PERIOD
     arm[DUE] = clock + wait
-    arm[SUCCESSES] = played - failed
 
 
 @njit(error_model="numpy")
-def calmness(arm, calm, idle, bold, key, first):
-    """What the arm's noise is multiplied by; `bold` is the share of draws that are not calmed."""
+def calmness(arm, spread, calm, idle, bold, key, first):
+    """What the arm's noise is multiplied by; `bold` is the share of draws that are not calmed.
+
+    What is known of the curve is counted in thresholds that would tell as much if none were cut off: n of them leave l
+    a variance of (spread / _UNIT)^2 / n. On a ridge hundreds of successes may be worth one.
+    """
     if uniform(key, first) < bold:
         return _BOLDER if calm < np.inf else 1.0
-    return 1.0 / math.sqrt(1.0 + arm[SUCCESSES] / (_PATIENCE * calm if idle else calm))
+    worth = (spread / _UNIT) ** 2 / arm[VARIANCE + L]
+    return 1.0 / math.sqrt(1.0 + worth / (_PATIENCE * calm if idle else calm))
 
 
 @njit(error_model="numpy")
@@ -111,11 +110,8 @@ def refresh_line(candidate, maps, table, bins, edges, prior, points, sums, row, 
 @njit(error_model="numpy")
 def draw_line(candidate, arm, calm, idle, key, first, level, draw):
     """Draw l from the levels of an arm, then logit p given it."""
-    bold = BOLD if idle else _SLOW if arm[SUCCESSES] >= _FEW else 0.0
-    calmed = calmness(arm, calm, idle, bold, key, first)
+    calmed = calmness(arm, candidate[SPREAD], calm, idle, BOLD if idle else 0.0, key, first)
     z, along = ndtri(uniform(key, first + np.uint64(1))), ndtri(uniform(key, first + np.uint64(2)))
-    if calmed > 1.0 and not idle:
-        z, along = _ACROSS * z, abs(along)
     position = (calmed * along - FIRST) / STEP
     cell = min(max(int(position), 0), LEVELS - 2)
     share, at = position - cell, DRAWS + LEVEL * cell

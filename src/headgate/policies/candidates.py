@@ -23,6 +23,7 @@ from headgate.kernels.columns import (
     POWER_SHIFT,
     SHIFT,
     SPAN,
+    SPREAD,
     WHOLE,
     A,
     B,
@@ -41,7 +42,7 @@ class Candidates:
     """M laws for K arms."""
 
     columns: Floats
-    """(M, K, 12), see `headgate.kernels.columns`."""
+    """(M, K, 13), see `headgate.kernels.columns`."""
     maps: Floats
     """(rows, 3, 129): at evenly spaced s the shape's coordinate and log median; the first s and the step."""
     base: NDArray[np.int64]
@@ -139,6 +140,7 @@ def candidates(laws: Sequence[Law], arms: int) -> Candidates:
             columns[m, :, column] = values
         columns[m, :, MAP], columns[m, :, WHOLE] = -1.0, law.whole_arms(arms)
         columns[m, :, MEDIAN] = _log_quantile(form, 0.5)
+        columns[m, :, SPREAD] = _log_quantile(form, 0.75) - _log_quantile(form, 0.25)
         if opened is not None:
             columns[m, :, POWER_A : POWER_ROW + 1] = opened.powers
             for member, who in law.members():

@@ -50,8 +50,9 @@ from headgate.policies.state import State
 # Before anything is seen: of l = log median, logit p and s = log log(q75 / q25), the last two means and all variances.
 _LOGIT, _SPREAD = 0.0, np.log(1.2)
 _VARIANCES = (1.0, 3.0, 0.5)
+_FORMER = 76  # numbers that an earlier form kept of an arm: its successes too
 # How many arms the hyperprior's means and variances are worth.
-_POOLING = np.array([2.0, 1.0])
+_POOLING = np.array([2.0, 3.0])
 
 
 @dataclass(slots=True, eq=False)
@@ -59,8 +60,8 @@ class ThompsonState(State):
     """What the posterior carries from round to round; see `headgate.kernels.posterior`."""
 
     memory: Floats
-    """Of each arm when it is due for a refresh, its successes then, means and variances of (l, logit p, s), and what it
-    is drawn from: (..., K, 76)."""
+    """Of each arm when it is due for a refresh, means and variances of (l, logit p, s), and what it is drawn from:
+    (..., K, 75)."""
     beliefs: Floats
     """Of each arm and law mean and covariance of (l, s) and the log marginal likelihood: (..., K, M, 6)."""
     prior: Floats
@@ -76,7 +77,8 @@ class ThompsonState(State):
 
     def from_dict(self, data: Mapping[str, Any]) -> Self:
         """Read; what another release kept of its posterior is left out, and found again from the evidence."""
-        if "beliefs" not in data:
+        memory = data.get("memory")
+        if "beliefs" not in data or (isinstance(memory, dict) and memory.get("shape", [])[-1:] == [_FORMER]):
             data = {name: data[name] for name in ("evidence", "round", "idle")}
         return State.from_dict(self, {**State.to_dict(self), **data})
 
@@ -100,18 +102,17 @@ class Thompson(ModelPolicy):
 
     Parameters
     ----------
-    calm : float > 0, default 2
-        The noise of an arm with n successes is multiplied by (1 + n / calm)^(-1/2), of an arm that got nothing in the
-        last round by (1 + n / 5 calm)^(-1/2). Some draws are bold instead: one in twenty of an arm with three
-        successes or more has 1.5 times the noise, towards slower curves; one in ten of an arm that got nothing has
-        that both ways; one in ten where shapes are learned is as wide as the posterior. Infinity draws from the
-        posterior.
+    calm : float > 0, default 1
+        The noise of an arm is multiplied by (1 + n / calm)^(-1/2), where n is how many thresholds, none of them cut
+        off, would tell as much of its curve as is known; of an arm that got nothing in the last round by
+        (1 + n / 5 calm)^(-1/2). Some draws are bold instead: one in ten of an arm that got nothing has 1.5 times the
+        noise of the posterior; one in ten where shapes are learned has all of it. Infinity draws from the posterior.
     """
 
     name = "thompson"
     additive = True
 
-    calm: float = 2.0
+    calm: float = 1.0
 
     def __post_init__(self) -> None:
         """Check."""
@@ -217,7 +218,7 @@ class Thompson(ModelPolicy):
         }
         found = hazards(replace(form, **each), self.whole, rate[rows], p[rows], evidence)
         noise = self._noise(1, state, self.arms * len(STARTS), rows).reshape(-1, self.arms, len(STARTS))
-        calm = 1.0 / np.sqrt(1.0 + evidence.successes / self.calm)
+        calm = 1.0 / np.sqrt(1.0 + evidence.successes / (2.0 * self.calm))
         y = net.corrected(found, alpha, noise * calm[..., None])
         return np.append(evidence.edges, evidence.max_budget), y
 
