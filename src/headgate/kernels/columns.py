@@ -20,8 +20,8 @@ BELIEF = 6
 # A level of the map from noise to the posterior of a known shape: l, and mode, deviation and skewness of t given l.
 LEVELS, LEVEL = 17, 4
 
-# An arm's memory: the round in which it is due for a refresh, means and variances of (l, t, s), and either LEVELS levels
-# or as many curves of equal weight, each (law, l, s).
+# An arm's memory: the round in which it is due for a refresh, means and variances of (l, t, s), and either LEVELS
+# levels or as many curves of equal weight, each (law, l, s).
 DUE, MEAN, VARIANCE, DRAWS = 0, 1, 4, 7
 MEMORY = DRAWS + LEVELS * LEVEL
 

@@ -166,8 +166,8 @@ def sample(
         if line:
             draw_line(candidates[0, i], arm, calm, idle[i], key, first, level, draw[i])
             continue
-        spread = math.exp(arm[MEAN + S])
-        calmed = min(calmness(arm, spread, calm, idle[i], BOLD, key, first), 1.0)  # a population has none beyond its own
+        calmed = calmness(arm, math.exp(arm[MEAN + S]), calm, idle[i], BOLD, key, first)
+        calmed = min(calmed, 1.0)  # a population has no curves beyond its own
         z = ndtri(uniform(key, first + np.uint64(1)))
         at = DRAWS + 3 * int(uniform(key, first + np.uint64(2)) * LEVELS)
         law = int(arm[at])
