@@ -140,7 +140,9 @@ def candidates(laws: Sequence[Law], arms: int) -> Candidates:
             columns[m, :, column] = values
         columns[m, :, MAP], columns[m, :, WHOLE] = -1.0, law.whole_arms(arms)
         columns[m, :, MEDIAN] = _log_quantile(form, 0.5)
-        columns[m, :, SPREAD] = _log_quantile(form, 0.75) - _log_quantile(form, 0.25)
+        with np.errstate(invalid="ignore"):
+            spread = _log_quantile(form, 0.75) - _log_quantile(form, 0.25)
+        columns[m, :, SPREAD] = np.where(np.isfinite(spread), spread, 0.0)  # a law without quartiles is never calmed
         if opened is not None:
             columns[m, :, POWER_A : POWER_ROW + 1] = opened.powers
             for member, who in law.members():
