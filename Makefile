@@ -80,8 +80,8 @@ browser: $(VENV)/.dev ## the dashboard in a real Chromium, with screenshots in a
 
 soak: $(VENV)/.dev ## kills, contradictions, strange requests, full disks and load; SOAK=long for the full numbers
 	$(BIN)/headgate warm
-	SOAK=$(SOAK) $(BIN)/pytest -m soak -n 2 --dist worksteal tests/soak --ignore tests/soak/test_load.py
-	SOAK=$(SOAK) $(BIN)/pytest -m soak tests/soak/test_load.py
+	SOAK=$(SOAK) $(BIN)/pytest -m soak -n 2 --dist worksteal tests/soak --ignore tests/soak/test_load.py --ignore tests/soak/test_fairness.py
+	SOAK=$(SOAK) $(BIN)/pytest -m soak tests/soak/test_fairness.py tests/soak/test_load.py  # by themselves: they take times
 
 $(VENV)/.spark: $(VENV)/.dev
 	$(BIN)/pip install --quiet --editable '.[dev,spark]'
