@@ -7,7 +7,7 @@ SOAK   ?= short
 # Python keeps the bytecode of what it imports, whatever the shell says: tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test check docs pictures bench race cluster soak spark browser reproduce wheel image pythons fuzz clean help
+.PHONY: demo test long check docs pictures bench race cluster soak spark browser reproduce wheel image pythons fuzz clean help
 help:              ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/'
 
@@ -36,6 +36,10 @@ check: $(VENV)/.dev ## ruff, mypy strict, import-linter
 test: $(VENV)/.dev ## tests and doctests, warnings are errors; a process a core, so that none needs threads for its algebra
 	$(BIN)/headgate warm
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
+
+long: $(VENV)/.dev ## the tests that take seconds each: coverage over thousands of draws, whole experiments, killed processes
+	$(BIN)/headgate warm
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -m long -n auto --dist worksteal
 
 docs: $(VENV)/.dev ## the site in site/, strictly; every code block, example and notebook is run
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -13,7 +13,7 @@ import os
 import pytest
 from hypothesis import settings
 
-APART = ("docs", "cluster", "spark", "browser", "soak", "fuzz")
+APART = ("long", "docs", "cluster", "spark", "browser", "soak", "fuzz")
 FUZZ = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
 
 settings.register_profile("same", derandomize=True, deadline=None)

@@ -45,6 +45,7 @@ CASES: list[tuple[Law, str, Basis, int, tuple[float, float] | None]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("law", "fitted", "basis", "n", "trim"), CASES, ids=str)
 def test_a_true_law_is_rejected_as_often_as_it_says(
     law: Law, fitted: str, basis: Basis, n: int, trim: tuple[float, float] | None
@@ -57,6 +58,7 @@ def test_a_true_law_is_rejected_as_often_as_it_says(
     assert 0.4 <= np.mean(p) <= 0.6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("law", "fitted", "basis", "n", "power"),
     [

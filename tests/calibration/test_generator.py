@@ -36,6 +36,7 @@ def lines(path: Path) -> list[dict[str, str]]:
     return [dict(zip(header, row, strict=True)) for row in rest]
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None)
 @given(
     rows=st.integers(1, 3000), seed=st.integers(0, 2**31), mean=st.floats(1.0, 40.0),

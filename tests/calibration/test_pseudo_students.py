@@ -70,6 +70,7 @@ def test_the_table_has_the_questions_that_fit_best_and_real_answers_once(users: 
     assert (log.names, log.reading.used) == (chosen.questions, 4 * ENOUGH)
 
 
+@pytest.mark.long
 def test_another_seed_retains_others_and_rows_choose_by_number(users: Path, tmp_path: Path) -> None:
     first, second = (tmp_path / name for name in ("a.csv", "b.csv"))
     chosen = write_pseudo_students(users, first, select=3, by="rows", interactions=ENOUGH)
@@ -80,6 +81,7 @@ def test_another_seed_retains_others_and_rows_choose_by_number(users: Path, tmp_
     assert table_of(first) != table_of(second)
 
 
+@pytest.mark.long
 def test_a_run_that_was_stopped_goes_on_with_the_same_result(
     users: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +115,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_result(
     assert [path.name for path in (tmp_path / "paper.csv.parts").iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.long
 def test_a_part_is_read_again_if_a_file_or_an_option_has_changed(
     users: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +156,7 @@ def test_the_command_writes_the_table_and_goes_on_with_it(
         run(["calibrate", str(users), "--format", "ednet-kt3", "--pseudo-students", str(out)])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not (DATA / "ednet_raw").is_dir(), reason="the raw EdNet sample ../shared/data/ednet_raw is not here"
 )

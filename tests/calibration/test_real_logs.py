@@ -15,6 +15,7 @@ from headgate.calibration.reading import Columns, read_log
 from headgate.calibration.replay import Seen, stops
 from tests.calibration import references
 
+pytestmark = pytest.mark.long
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 import headgate as hg
@@ -12,6 +13,7 @@ from headgate.cli.app import app
 from tests.unrendered import unrendered
 
 
+@pytest.mark.long
 def test_the_demo_shows_the_gain_and_the_races_and_prints_the_page_last(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     for again in (False, True):  # the second run shows what the first one found

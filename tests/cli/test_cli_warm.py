@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from pkgutil import iter_modules
 
+import pytest
+
 from headgate import kernels
 
 IMPORT_ALL = """
@@ -25,6 +27,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.long
 def test_one_line_for_each_kernel_and_then_no_process_compiles() -> None:
     done = run("-m", "headgate.cli", "warm")
     assert done.returncode == 0

@@ -58,6 +58,7 @@ async def give_up(client: AsyncClient, steps: int | None) -> None:
         await call
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cancelled", [False, True], ids=["timed out", "cancelled by the caller"])
 def test_an_outage_leaves_nothing_behind(cancelled: bool) -> None:
     async def play() -> None:

@@ -25,6 +25,7 @@ from tests.client.conftest import Flaky, open_client
 FATES = ("pass", "busy", "limit", "drop", "lose", "tear", "gateway", "timeout")
 
 
+@pytest.mark.long
 def test_exactly_once_whatever_is_lost(kind: str, flaky: Flaky, url: str, name: str) -> None:
     """Most requests fail, in seven ways; the service counts every decision and every outcome once."""
     client = open_client(kind, flaky.url)

@@ -12,6 +12,7 @@ from headgate.evidence import Evidence
 from headgate.laws import Law
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("law", "activation", "rate", "most", "rounds", "at"),
     [

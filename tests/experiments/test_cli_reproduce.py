@@ -27,6 +27,7 @@ def test_all_is_every_experiment(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert asked == [list(experiments.EXPERIMENTS), ["theory", "ednet"]]
 
 
+@pytest.mark.long
 def test_one_experiment(tiny: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "there"
     assert run(["reproduce", "criteo-fit", "--quick", "--out", str(out), "--workers", "1"]) == 0

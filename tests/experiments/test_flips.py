@@ -20,6 +20,8 @@ from headgate.experiments.synthetic.cascade import FOR_SUM
 from headgate.experiments.synthetic.no_return import PAPER, QUIZ, WAYS
 from headgate.experiments.synthetic.unknown_budget import BUDGETS, KNOWING, POURING
 
+pytestmark = pytest.mark.long  # they look at all experiments, run once, small
+
 HOLDS, ONLY, FAILS, UNDECIDED, OPEN = Verdict.HOLDS, Verdict.ONLY, Verdict.FAILS, Verdict.UNDECIDED, Verdict.OPEN
 ROUNDS = np.unique(np.geomspace(1, 10_000, 50).astype(int))
 RUNS = np.exp(np.random.default_rng(0).normal(0.0, 0.2, (15, 1)))  # each problem's size, the same for all policies

@@ -89,6 +89,7 @@ def test_a_generated_log_is_that_of_its_problem() -> None:
             assert abs(won - shown * chance) < 4.5 * np.sqrt(shown * chance * (1.0 - chance))
 
 
+@pytest.mark.long
 def test_the_log_is_used_where_it_is_given(tiny: None, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     write_log(tmp_path / "data", 400, 16)

@@ -22,6 +22,8 @@ from headgate.experiments.report.page import _regrets, write_reproduction
 from headgate.figures import interactive
 from headgate.simulation import Result
 
+pytestmark = pytest.mark.long  # they look at all experiments, run once, small
+
 
 class Reader(HTMLParser):
     """Collects links, and checks that tags are closed in order."""

@@ -18,6 +18,8 @@ from headgate.experiments.base import Part
 from headgate.simulation import Result
 from tests.experiments.answers import write_answers
 
+pytestmark = pytest.mark.long  # they look at all experiments, run once, small
+
 NAMES = (
     "theory", "ra-etc", "no-ucb", "ednet-fit", "ednet", "criteo-fit", "criteo", "unknown-budget", "plan", "cascade",
 )  # fmt: skip

@@ -238,6 +238,7 @@ def test_code_made_with_an_image_serves_a_user_who_can_write_nowhere(copy: Copy)
     assert copy.run(NOBODY) == (2.0, "")
 
 
+@pytest.mark.long
 @as_root
 def test_without_any_folder_to_write_to_it_compiles_for_the_process(copy: Copy) -> None:
     nowhere = copy.root / "sitecustomize.py"
@@ -268,6 +269,7 @@ def test_a_temporary_folder_that_another_user_may_write_to_is_not_trusted(copy: 
     assert str(folder) in copy.run(NOBODY)[1]
 
 
+@pytest.mark.long
 def test_processes_that_start_together_compile_once(copy: Copy) -> None:
     processes = [copy.start() for _ in range(4)]
     said = [process.communicate() for process in processes]
@@ -296,6 +298,7 @@ def test_a_process_that_has_its_code_waits_for_nobody(copy: Copy) -> None:
     assert copy.run() == (2.0, "")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("locked")
 def test_another_environment_has_code_and_a_lock_of_its_own(copy: Copy) -> None:
     answer, said = copy.run_anew(NUMBA_CPU_NAME="generic")  # as another processor, or another version, would

@@ -8,6 +8,8 @@ and above .051 once in a thousand times.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -39,6 +41,11 @@ CASES = {
     "tiny failures": (100, 1e-3, 4e-3, 0.9, 0.1),
     "huge": (100, 35.0, 40.0, 0.5, 0.05),
 }
+
+
+def priced(*values: Law | str) -> Any:
+    """Values of a test whose last is a case: a history of a thousand rounds costs its reference seconds."""
+    return pytest.param(*values, marks=[pytest.mark.long] * (CASES[str(values[-1])][0] >= 1000))
 
 
 def history(law: Law, case: str) -> tuple[Floats, Floats]:
@@ -82,7 +89,7 @@ def weights_of(law: Law, rate: Floats, p: Floats, x: Floats, threshold: Floats) 
         return np.asarray(failed + (np.log(p) + law.log_pdf(threshold[won], rate)).sum(axis=-1))
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [priced(case) for case in CASES])
 @pytest.mark.parametrize("law", [hg.Exponential(), hg.Weibull(3.0)], ids=lambda law: law.name)
 def test_draws_of_a_known_shape_are_the_exact_posterior(law: Law, case: str) -> None:
     x, threshold = history(law, case)
@@ -159,11 +166,11 @@ def exact(law: Law, x: Floats, threshold: Floats, prior: Floats, count: int = 40
 
 
 # Laws and histories; of the slower laws, those that are far from the prior or from normal.
-LEARNED: list[tuple[Law, str]] = [
-    *((hg.Weibull(2.0), case) for case in CASES),
-    *((hg.LogNormal(0.7), case) for case in ("some", "many", "tiny")),
-    *((hg.Lomax(1.5), case) for case in ("some", "a ridge", "small")),
-    (hg.Gamma(3.0), "some"),
+LEARNED = [
+    *(priced(hg.Weibull(2.0), case) for case in CASES),
+    *(priced(hg.LogNormal(0.7), case) for case in ("some", "many", "tiny")),
+    *(priced(hg.Lomax(1.5), case) for case in ("some", "a ridge", "small")),
+    priced(hg.Gamma(3.0), "some"),
 ]
 
 
@@ -194,6 +201,7 @@ def test_draws_of_a_learned_shape_are_the_exact_posterior(truth: Law, case: str)
     assert far.max() < 0.1, np.round(far, 3)
 
 
+@pytest.mark.long
 def test_thresholds_in_the_first_bin_are_not_told_apart() -> None:
     """Of 54 thresholds 24 lie below max_budget / 65,536, so that the shape is known less well than it could be.
 

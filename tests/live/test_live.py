@@ -97,6 +97,7 @@ def test_the_index_is_the_best_ratio_of_gain_to_spend(law: hg.laws.Law, had: flo
         assert step.amount >= 0.9 * index[step.arm][1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(12))
 def test_two_and_three_arms_are_played_as_well_as_can_be(seed: int) -> None:
     """What the rule earns on average over 4,000 worlds lies between the slow optima, within 4 standard errors."""
@@ -258,6 +259,7 @@ def test_looking_ahead_sees_what_the_index_does_not() -> None:
     assert ahead.amount == 8.0
 
 
+@pytest.mark.long
 def test_looking_ahead_is_no_worse_than_the_index() -> None:
     """Over 200 common worlds of 4 problems with four arms, within 3 standard errors."""
     difference = []
@@ -378,6 +380,7 @@ def test_policies_learn_from_live_rounds_as_from_planned_ones(name: str) -> None
     assert again.live(9.0).to_json() == policy.live(9.0).to_json()
 
 
+@pytest.mark.long
 def test_simulated_live_rounds_beat_planned_ones_and_are_reproducible() -> None:
     problem = known(hg.Weibull(2.0))
     options: dict[str, Any] = {"budget": 6.0, "rounds": 400, "runs": 4, "seed": 1}

@@ -140,6 +140,7 @@ def test_a_batch_is_its_rows() -> None:
         np.testing.assert_allclose(batch.expected_reward(best.x, reward), best.value, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_more_programmes_close_the_gap() -> None:
     problem, budget = drawn(10)
     gaps = [float(problem.solve(budget, reward="cascade", max_nodes=n).gap) for n in (1, 33, 200)]

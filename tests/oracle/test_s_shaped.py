@@ -57,6 +57,7 @@ def test_against_dynamic_programming_with_a_law_per_arm(seed: int, limits: bool)
     assert coarse <= best.value * (1.0 + 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", S_SHAPED.values(), ids=S_SHAPED)
 def test_no_worse_than_restarts_of_a_local_search(law: Law) -> None:
     problem = instance(law, 8, 5, limits=False)
@@ -67,6 +68,7 @@ def test_no_worse_than_restarts_of_a_local_search(law: Law) -> None:
     assert max(found) <= best.value * (1.0 + 1e-9)
 
 
+@pytest.mark.long
 @settings(deadline=None, derandomize=True, max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), arms=st.sampled_from([30, 200, 1000]), limits=st.booleans())
 @pytest.mark.parametrize("law", S_SHAPED.values(), ids=S_SHAPED)

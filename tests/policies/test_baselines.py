@@ -128,6 +128,7 @@ def test_cells_of_a_round_begin_at_its_lower_limits() -> None:
 # -- MARA ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_on_its_own_model_mara_finds_the_thresholds() -> None:
     nu, budget, runs = np.array([1.0, 2.0, 3.0, 5.0, 8.0]), 7.0, 10
     policy = MARA(Exponential(), arms=5, max_budget=budget, seed=np.arange(runs))

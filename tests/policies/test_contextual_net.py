@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy import special
 
 import headgate as hg
@@ -78,6 +79,7 @@ def test_the_mean_over_features_has_their_spread() -> None:
         assert np.linalg.norm(np.cov(nodes[:, arm].T) - wanted) < 0.4 * np.linalg.norm(wanted)
 
 
+@pytest.mark.long
 def test_heavy_tails_do_not_lock_a_learner_in() -> None:
     """Half of the thresholds near e^-9, the others 1 to 10, a log-normal law of spread 1.5 told: .93 of an even split.
 

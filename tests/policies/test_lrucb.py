@@ -75,6 +75,7 @@ def test_sets_and_envelopes_equal_those_of_a_dense_grid(law: Law, rounds: int) -
     assert np.all(upper < envelope + 0.03)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", [hg.Weibull(2.0), hg.LogNormal(0.8)], ids=str)
 def test_the_truth_stays_below_the_envelopes_at_all_times(law: Law) -> None:
     """60 runs under its own allocations; at delta .2 more than 21 misses have probability below .002."""
@@ -130,6 +131,7 @@ def test_a_learned_shape_is_in_the_set() -> None:
         assert np.max(state.curves[0, :, 0] - truth) < 0.35  # 300 rounds say something
 
 
+@pytest.mark.long
 def test_it_learns() -> None:
     """Less is lost in the second hundred rounds than a third of what an even split loses."""
     law = hg.Weibull(1.6)

@@ -84,6 +84,7 @@ def test_it_stays_away_where_the_law_fits() -> None:
     assert np.isfinite(policy.state.alpha).mean() < 0.05
 
 
+@pytest.mark.long
 def test_it_finds_what_the_law_cannot_say() -> None:
     """On common random numbers; the standard error of the difference is about .01."""
     caught, with_net = _learn(24, 600, with_net=True, world="two")

@@ -79,6 +79,7 @@ def test_a_boost_is_counted_once_however_its_answer_arrives() -> None:
     assert np.all(policy.evidence.trials >= 6)
 
 
+@pytest.mark.long
 def test_as_written_regret_is_linear_and_with_small_radii_it_is_not() -> None:
     rounds, seeds = 2000, np.arange(15)
     written, small = (

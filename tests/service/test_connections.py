@@ -149,6 +149,7 @@ def test_the_oldest_silence_makes_room(tmp_path: Path) -> None:
         assert b"200" in all_of(silent[-1])
 
 
+@pytest.mark.long
 def test_many_half_open_connections_do_not_silence_it(tmp_path: Path) -> None:
     """As many as its process may have files, and more; each has said half of a request."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

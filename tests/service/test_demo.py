@@ -25,6 +25,7 @@ async def lesson(database: Database, world: demo.World, students: int) -> None:
     await service.queue.stop()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("world", demo.worlds(), ids=lambda world: world.name)
 def test_every_counter_lives(world: demo.World, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "_OFTEN", ((float("inf"), 0.0),))

@@ -443,6 +443,7 @@ def _world(ledger: Ledger, clock: Clock, rounds: int, problem: hg.Problem, seed:
     return earned / (rounds // 4)
 
 
+@pytest.mark.long
 def test_in_a_world_that_changes_it_recovers(sqlite_url: str, tmp_path: Path, clock: Clock) -> None:
     """With a half-life it comes back to the new optimum, without one it does not; both see the same worlds.
 

@@ -168,6 +168,7 @@ def test_a_shadow_is_replayed_as_what_it_would_have_given(
         assert _replay(database, fades={"half_life": None, "window": None}) != found
 
 
+@pytest.mark.long
 def test_another_policy_another_law_and_a_backup(sqlite_url: str, tmp_path: Path) -> None:
     """By the function and by the command, which say the same; the truth is within the interval (seeded)."""
     database = open_database(sqlite_url)

@@ -126,6 +126,7 @@ def test_a_law_that_is_learned_is_served(sqlite_url: str, law: str) -> None:
     ledger.database.close()
 
 
+@pytest.mark.long
 def test_ten_thousand_arms(sqlite_url: str) -> None:
     """Decided, reported and verified; only the cells of arms that were reported are written."""
     ledger, names = Ledger(open_database(sqlite_url)), [f"a{i}" for i in range(10_000)]

@@ -74,6 +74,7 @@ def test_an_error_that_cannot_travel_is_told() -> None:
         list(spread(_raise(lambda: UntransportableError(1, 2)), range(3), 2, "loky", None))
 
 
+@pytest.mark.long
 def test_workers_that_always_die_are_given_up() -> None:
     def die(unit: int) -> int:
         if unit:
@@ -105,6 +106,7 @@ def test_progress_counts_every_round(three: hg.Problem, capsys: pytest.CaptureFi
     assert "simulating" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_rounds(three: hg.Problem) -> None:
     def peak(rounds: int) -> int:
         tracemalloc.start()

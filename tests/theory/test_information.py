@@ -25,6 +25,7 @@ def problem_with(law: hg.laws.Law) -> hg.Problem:
     return hg.Problem(law, [0.9, 0.6, 0.4], [0.5, 1.0, 0.3])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_fisher_information_is_the_expected_curvature(law: hg.laws.Law) -> None:
     problem = problem_with(law)
@@ -110,6 +111,7 @@ def test_whole_numbers_have_no_limit() -> None:
 HISTORY = 600  # rounds at the optimum, seen before the first
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", [hg.Exponential(), hg.Weibull(1.4)], ids=repr)
 def test_a_greedy_learner_that_starts_at_the_truth_grows_at_the_limit(law: hg.laws.Law) -> None:
     """Regret from t0 to t0 + T is c* ln((t0 + T) / t0), for the maximum likelihood of all that was seen.

@@ -60,6 +60,7 @@ def test_the_sharp_bound_is_the_largest_of_its_argument(arms: int, rounds: float
     assert -around.fun <= family.bound * (1.0 + 1e-4)
 
 
+@pytest.mark.long
 def test_no_policy_of_ours_beats_it_on_its_own_family() -> None:
     """The bound is for the worst problem of the family: here the mean over which arm is better."""
     arms, rounds = 4, 400

@@ -57,6 +57,7 @@ def confirmed(url: str) -> None:
     database.close()
 
 
+@pytest.mark.long
 def test_the_sum_is_exact_whatever_is_lost_repeated_or_killed(service: str, url: str, tmp_path: Path) -> None:
     """Edges in this process, and others that are killed in the middle of a push: before it is sent, or after."""
     with hg.Client(service, retry=QUICK) as client:
