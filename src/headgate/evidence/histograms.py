@@ -143,7 +143,7 @@ class Evidence:
         >>> Evidence.of_rows([0, 0, 1], [4.0, 2.0, 1.0], [True, False, False], [2.5, np.nan, np.nan]).trials
         array([2., 1.])
         """
-        from headgate.kernels.record import record_rows  # noqa: PLC0415  # machine code loads on first use
+        from headgate.kernels.record_rows import record_rows  # noqa: PLC0415  # machine code loads on first use
 
         who, amount = np.atleast_1d(np.asarray(arm)), np.atleast_1d(checks.numbers("x", x, AllocationError))
         if who.dtype.kind not in "iu" and who.size:

@@ -20,27 +20,26 @@ _CLOSE = 1e-9  # a step of Newton's method that ends it
 
 
 @njit(error_model="numpy")
-def _curve(row, table, whole, x):
-    """G(x); an arm that counts in whole units sees whole amounts."""
-    amount = math.floor(x) if whole else x
-    if amount <= 0.0:
-        return 0.0
-    return 1.0 if amount >= row[CAP] else cdf(row, table, position(row, amount))[0]
+def _heights(row, table, whole, amounts, heights):
+    """G at all amounts that are not 0, in one place: it would be compiled for each; whole units see whole amounts.
 
-
-@njit(error_model="numpy")
-def _curve_at_edges(row, table, whole, lower, reached):
-    """G at the bins' lower edges, and at the largest budget."""
-    if whole or row[BASE] != _GAMMA or row[A] != 1.0 or row[CAP] < np.inf:
+    The last line of amounts are the bins' lower edges and the largest budget.
+    """
+    last = amounts.shape[0] - 1
+    closed = not whole and row[BASE] == _GAMMA and row[A] == 1.0 and row[CAP] == np.inf
+    for line in range(last if closed else last + 1):
         for j in range(BINS + 1):
-            reached[j] = _curve(row, table, whole, lower[j])
-        return
-    # Edges are a constant ratio apart, and so are the powers of them in 1 - exp(-(rate x)^b).
-    z, ratio = math.exp(row[B] * position(row, lower[1])), 2.0 ** (row[B] / PER_OCTAVE)
-    reached[0] = 0.0
-    for j in range(1, BINS + 1):
-        reached[j] = -math.expm1(-z)
-        z *= ratio
+            x = math.floor(amounts[line, j]) if whole else amounts[line, j]
+            heights[line, j] = 0.0
+            if x > 0.0:
+                heights[line, j] = 1.0 if x >= row[CAP] else cdf(row, table, position(row, x))[0]
+    if closed:
+        # Edges are a constant ratio apart, and so are the powers of them in 1 - exp(-(rate x)^b).
+        z, ratio = math.exp(row[B] * position(row, amounts[last, 1])), 2.0 ** (row[B] / PER_OCTAVE)
+        heights[last, 0] = 0.0
+        for j in range(1, BINS + 1):
+            heights[last, j] = -math.expm1(-z)
+            z *= ratio
 
 
 @njit(error_model="numpy")
@@ -58,28 +57,20 @@ def _expected(whole, low, high, hazard):
 
 
 @njit(error_model="numpy")
-def _middle(bins, edges, kind, j):
-    """The mean of what fell into a bin."""
-    return bins[kind, SUM, j] * (edges[max(j, 1)] / UNITS) / bins[kind, COUNT, j]
-
-
-@njit(error_model="numpy")
-def _likeliest(row, table, whole, bins, edges, reached):
+def _likeliest(bins, heights):
     """The activation of the largest likelihood: the root of n = sum over failures of p G / (1 - p G), by Newton."""
     won, tried = 0.0, 0.0
     for j in range(BINS):
         won += bins[SEEN, COUNT, j] + bins[REACHED, COUNT, j]
-        if bins[FAILED, COUNT, j] > 0.0:
-            reached[j] = _curve(row, table, whole, _middle(bins, edges, FAILED, j))
-            tried += bins[FAILED, COUNT, j] * reached[j]
+        tried += bins[FAILED, COUNT, j] * heights[FAILED, j]
     p = min(max(won / max(won + tried, 1e-300), 1e-12), 1.0 - 1e-9)
     for _ in range(_NEWTON):
         excess, slope = won, 1e-300
         for j in range(BINS):
             if bins[FAILED, COUNT, j] > 0.0:
-                left = max(1.0 - p * reached[j], 1e-12)
-                excess -= bins[FAILED, COUNT, j] * p * reached[j] / left
-                slope += bins[FAILED, COUNT, j] * reached[j] / (left * left)
+                left = max(1.0 - p * heights[FAILED, j], 1e-12)
+                excess -= bins[FAILED, COUNT, j] * p * heights[FAILED, j] / left
+                slope += bins[FAILED, COUNT, j] * heights[FAILED, j] / (left * left)
         after = p + excess / slope
         after = 0.5 * (1.0 + p) if after >= 1.0 else max(after, 0.1 * p)
         done = abs(after - p) <= _CLOSE * p
@@ -90,7 +81,7 @@ def _likeliest(row, table, whole, bins, edges, reached):
 
 
 @njit(error_model="numpy")
-def _spread_silent(row, table, whole, p, bins, edges, chance, seen):
+def _spread_silent(bins, heights, p, chance, seen):
     """Add the successes that did not tell their threshold to `seen`, spread over the bins as the curve has it."""
     silent = 0.0
     for j in range(BINS):
@@ -100,8 +91,7 @@ def _spread_silent(row, table, whole, p, bins, edges, chance, seen):
     total, waiting, spread = 0.0, 0.0, np.zeros(BINS)
     for j in range(BINS - 1, -1, -1):
         if bins[REACHED, COUNT, j] > 0.0:
-            told = p * _curve(row, table, whole, _middle(bins, edges, REACHED, j))
-            waiting += bins[REACHED, COUNT, j] / max(told, 1e-300)
+            waiting += bins[REACHED, COUNT, j] / max(p * heights[REACHED, j], 1e-300)
         spread[j] = (chance[j + 1] - chance[j]) * waiting
         total += spread[j]
     for j in range(BINS):
@@ -126,14 +116,20 @@ def compare(
     by how much ratios with the prior Gamma(alpha, alpha) raise the log marginal likelihood. `like` and `line` are any
     arrays of as many numbers as there are regions and edges.
     """
-    row, chance, by_bin = np.empty(COLUMNS), np.empty(BINS + 1), np.empty(BINS)
+    kinds = bins.shape[0]
+    row, by_bin = np.empty(COLUMNS), np.empty(BINS)
+    amounts, heights = np.zeros((kinds + 1, BINS + 1)), np.empty((kinds + 1, BINS + 1))
     fill_row(row, base, a, b, math.log(rate) + shift, cap, 1.0, 0.0)
-    p[0] = _likeliest(row, table, whole, bins, edges, by_bin) if math.isnan(activation) else activation
-    lower = np.empty(BINS + 1)
+    for kind in range(kinds):  # the means of what fell into the bins
+        for j in range(BINS):
+            if bins[kind, COUNT, j] > 0.0:
+                amounts[kind, j] = bins[kind, SUM, j] * (edges[max(j, 1)] / UNITS) / bins[kind, COUNT, j]
+    lower, chance = amounts[kinds], heights[kinds]
     for j in range(BINS + 1):
         # What ends in a bin of whole amounts is at least its lower edge: its hazard begins below.
         lower[j] = most if j == BINS else (max(math.ceil(edges[j]) - 1.0, 0.0) if whole else edges[j])
-    _curve_at_edges(row, table, whole, lower, chance)
+    _heights(row, table, whole, amounts, heights)
+    p[0] = _likeliest(bins, heights) if math.isnan(activation) else activation
     for j in range(BINS + 1):
         chance[j] = max(p[0] * chance[j], chance[j - 1] if j > 0 else 0.0)
         cumulative[j] = cumulative[j - 1] if j > 0 and chance[j] == chance[j - 1] else _hazard(chance[j])
@@ -141,7 +137,7 @@ def compare(
         seen[q] = expected[q] = hoped[q] = 0.0
     for j in range(BINS):
         by_bin[j] = bins[SEEN, COUNT, j]
-    _spread_silent(row, table, whole, p[0], bins, edges, chance, by_bin)
+    _spread_silent(bins, heights, p[0], chance, by_bin)
     beyond = 0.0  # rounds that passed through all of the bin
     for j in range(BINS - 1, -1, -1):
         q = (j + REGION - 1) // REGION
@@ -152,17 +148,13 @@ def compare(
             if count > 0.0:
                 inside = 0.5 * steps
                 if bins[kind, COUNT, j] > 0.0:
-                    middle = _middle(bins, edges, kind, j)
-                    inside = _hazard(p[0] * _curve(row, table, whole, middle)) - cumulative[j]
-                    inside = min(max(_expected(whole, lower[j], math.floor(middle), inside), 0.0), steps)
+                    inside = _hazard(p[0] * heights[kind, j]) - cumulative[j]
+                    inside = min(max(_expected(whole, lower[j], math.floor(amounts[kind, j]), inside), 0.0), steps)
                 total += count * inside
                 beyond += count
         seen[q] += by_bin[j]
         expected[q] += total
-        if bins[PLAYED, COUNT, j] > 0.0:
-            hoped[q] += (
-                bins[PLAYED, COUNT, j] * p[0] * _curve(row, table, whole, _middle(bins, edges, PLAYED, j))
-            )  # fmt: skip
+        hoped[q] += bins[PLAYED, COUNT, j] * p[0] * heights[PLAYED, j]
     for w in range(alphas.size):
         alpha, gain[w] = alphas[w], 0.0
         constant = alpha * math.log(alpha) - math.lgamma(alpha)

@@ -7,9 +7,7 @@ numbers, a row of a batch has the same stream as a single learner with its seed,
 import numpy as np
 from numba import types
 
-from headgate.kernels.compiled import gufunc
 from headgate.kernels.part import njit
-from headgate.kernels.special import ndtri
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -25,10 +23,3 @@ def uniform(key, n):
     z = (z ^ (z >> types.uint64(27))) * _MIX2
     z ^= z >> types.uint64(31)
     return (types.float64(z >> types.uint64(11)) + 0.5) * _TO_UNIT
-
-
-@gufunc(["void(uint64, uint64, float64[:], float64[:])"], "(),(),(n)->(n)")
-def normals(key, first, like, out):
-    """Fill `out`, as long as `like`, with draws first, first + 1, ... of the stream, ~ N(0, 1)."""
-    for i in range(like.size):
-        out[i] = ndtri(uniform(key, first + types.uint64(i)))

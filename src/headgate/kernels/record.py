@@ -1,41 +1,9 @@
-"""Adding feedback to the evidence histograms, in place."""
+"""Adding the feedback of a round to the evidence histograms, in place."""
 
 import math
 
-from headgate.kernels.bins import BINS, COUNT, FAILED, PER_OCTAVE, PLAYED, REACHED, SEEN, SUM, UNITS
 from headgate.kernels.compiled import gufunc
-from headgate.kernels.part import njit
-
-
-@njit(error_model="numpy")
-def bin_of(x, edges):
-    """Return the bin that holds x: edges[j] <= x < edges[j + 1]; bin 0 takes all below edges[1]."""
-    if x < edges[1]:
-        return 0
-    j = math.floor(PER_OCTAVE * math.log2(x / edges[1])) + 1
-    j = min(max(j, 1), BINS - 1)
-    while j > 1 and x < edges[j]:
-        j -= 1
-    while j < BINS - 1 and x >= edges[j + 1]:
-        j += 1
-    return j
-
-
-@njit(error_model="numpy")
-def _add_result(arm, edges, x, success, threshold):
-    """Add one result of an arm that got x > 0; the threshold of a success may be NaN."""
-    j = bin_of(x, edges)
-    units = math.floor(x / edges[max(j, 1)] * UNITS + 0.5)
-    arm[PLAYED, COUNT, j] += 1.0
-    arm[PLAYED, SUM, j] += units
-    kind = FAILED
-    if success:
-        kind = REACHED
-        if not math.isnan(threshold):
-            kind, j = SEEN, bin_of(threshold, edges)
-            units = math.floor(threshold / edges[max(j, 1)] * UNITS + 0.5)
-    arm[kind, COUNT, j] += 1.0
-    arm[kind, SUM, j] += units
+from headgate.kernels.place import add_result
 
 
 @gufunc(
@@ -58,17 +26,4 @@ def record(bins, edges, most, x, success, threshold, counted, good):
             return
     for i in range(x.size):
         if counted[i] and x[i] > 0.0:
-            _add_result(bins[i], edges, x[i], success[i], threshold[i])
-
-
-@gufunc(
-    ["void(float64[:,:,:,:], float64[:], int64[:], float64[:], boolean[:], float64[:], int64[:])"],
-    "(k,h,s,j),(j),(n),(n),(n),(n)->()",
-    writable=("bins",),
-)
-def record_rows(bins, edges, arm, x, success, threshold, added):
-    """Add each row of a log, whose arm is `arm[i]`; returns how many there are."""
-    added[0] = x.size
-    for i in range(x.size):
-        if x[i] > 0.0:
-            _add_result(bins[arm[i]], edges, x[i], success[i], threshold[i])
+            add_result(bins[i], edges, x[i], success[i], threshold[i])

@@ -31,7 +31,7 @@ def absorb(
     regression: Regression, state: ContextualState, index: tuple[int, ...], x: Floats, feedback: Feedback, z: Floats
 ) -> None:
     """Learn from one learner's round."""
-    from headgate.kernels.record import record_rows  # noqa: PLC0415  # machine code loads on first use
+    from headgate.kernels.record_rows import record_rows  # noqa: PLC0415  # machine code loads on first use
     from headgate.kernels.regression import FAILED, REACHED, SEEN  # noqa: PLC0415  # machine code loads on first use
 
     told, won, seen = (v[index] for v in (feedback.reported, feedback.success, feedback.threshold))

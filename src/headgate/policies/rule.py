@@ -280,7 +280,7 @@ class Rule(Configuration, ABC, kw_only=False):
 
     def _noise(self, stream: int, state: State, count: int, rows: NDArray[np.bool_] | None = None) -> Floats:
         """Normal noise of this round, (..., count); of some `rows` of the batch, (n, count)."""
-        from headgate.kernels.noise import normals  # noqa: PLC0415  # machine code loads on first use
+        from headgate.kernels.normals import normals  # noqa: PLC0415  # machine code loads on first use
 
         keys = self._keys[stream] if rows is None else np.asarray(self._keys[stream])[rows]
         return np.asarray(normals(keys, np.uint64(count * state.round), np.empty(count)))
