@@ -38,6 +38,22 @@ def test_json_and_status_1_if_one_is_missed(capsys: pytest.CaptureFixture[str]) 
     assert (slow["name"], slow["ours"], slow["met"]) == (SLOW, 40.0, False)
 
 
+def test_json_of_numpys_numbers_and_of_none_at_all(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A benchmark may hand over NumPy's numbers, be skipped (NaN), or have a ratio that is infinite."""
+    monkeypatch.setitem(BENCHMARKS, FAST, lambda: AtMost(np.float64(0.0), np.float64(3.0), np.float64(2.0)))
+    monkeypatch.setitem(BENCHMARKS, SLOW, lambda: AtMost(np.nan, np.nan, 1.0))
+    assert run(["bench", "--only", "test:", "--json"]) == 0
+
+    def refused(word: str) -> None:
+        raise ValueError(f"{word} is no JSON")
+
+    fast, slow = (json.loads(line, parse_constant=refused) for line in capsys.readouterr().out.splitlines())
+    assert (fast["ours"], fast["ratio"], fast["met"]) == (0.0, None, True)
+    assert (slow["ours"], slow["met"]) == (None, True)
+
+
 def test_an_unknown_name_lists_those_there_are() -> None:
     with pytest.raises(InputError, match=r"no benchmark is called 'nonsense'; there are: .*Clarabel"):
         run(["bench", "--only", "nonsense"])

@@ -50,7 +50,7 @@ class Result:
     @property
     def met(self) -> bool:
         """Whether the requirement is met."""
-        return self.holds and self.ratio >= self.required
+        return bool(self.holds and self.ratio >= self.required)  # of NumPy's numbers too
 
     def cells(self) -> tuple[str, str, str, str]:
         """Ours, the reference, the ratio and the requirement, for people to read."""
@@ -76,7 +76,7 @@ class AtMost(Result):
     @property
     def met(self) -> bool:
         """Whether the requirement is met."""
-        return self.ours != self.ours or (self.holds and self.ours <= self.required)  # NaN
+        return bool(self.ours != self.ours or (self.holds and self.ours <= self.required))  # NaN
 
     def cells(self) -> tuple[str, str, str, str]:
         """Ours, the reference, the ratio and the requirement, for people to read."""

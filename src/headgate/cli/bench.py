@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -47,8 +48,11 @@ def bench(
             result = BENCHMARKS[name]()
         missed |= not result.met
         if as_json:
-            fields = ("ours", "reference", "ratio", "required", "met", "note")
-            typer.echo(json.dumps({"name": name} | {field: getattr(result, field) for field in fields}))
+            values = {field: getattr(result, field) for field in ("ours", "reference", "ratio", "required")}
+            numbers = {
+                field: value if isfinite(value) else None for field, value in values.items()
+            }  # JSON has no others
+            typer.echo(json.dumps({"name": name, **numbers, "met": result.met, "note": result.note}))
         table.add_row(name, *result.cells(), "yes" if result.met else "NO", result.note)
     if not as_json:
         terminal.stdout().print(table)
