@@ -13,7 +13,7 @@ from headgate.estimators import Estimate, Peak, likelihood, most_likely
 from headgate.evidence import Evidence
 from headgate.laws import Floats, Law
 from headgate.oracle import Allocation, solve
-from headgate.service.engine.known import ask_of_anybody
+from headgate.service.engine.features import ask_of_anybody
 from headgate.service.engine.learner import Learner
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import schema

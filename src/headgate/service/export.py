@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select
 
 from headgate.errors import InputError
 from headgate.service import clock
-from headgate.service.engine.records import Heard, LoggedDecision, hear
+from headgate.service.engine.records import LoggedDecision, Reports, read_reports
 from headgate.service.store import Database, schema
 from headgate.service.store.rows import row_of
 
@@ -54,12 +54,12 @@ def pages(connection: Connection, name: str) -> Iterator[list[Row]]:
         found = connection.execute(query.order_by(table.c.round).limit(_PAGE)).mappings().all()
         if not found:
             break
-        heard = {(row["id"], one["round"]): Heard() for one in found}
-        hear(connection, heard)
+        reports = {(row["id"], one["round"]): Reports() for one in found}
+        read_reports(connection, reports)
         yield [
             line | {"key": one["key_id"], "subject": one["subject"]}
             for one in found
-            for line in _rows(LoggedDecision.of_row(one), heard[row["id"], one["round"]])
+            for line in _rows(LoggedDecision.of_row(one), reports[row["id"], one["round"]])
         ]
         after = found[-1]["round"]
     pushes = schema.pushes.c
@@ -71,16 +71,16 @@ def pages(connection: Connection, name: str) -> Iterator[list[Row]]:
             yield [line | {"key": key, "subject": None} for decision in decisions for line in _pushed(decision, edge)]
 
 
-def _rows(decision: LoggedDecision, heard: Heard) -> Iterator[Row]:
+def _rows(decision: LoggedDecision, reports: Reports) -> Iterator[Row]:
     given: dict[str, float | None] = {}
-    if decision.allocation is None and heard.spent is None:
+    if decision.allocation is None and reports.spent is None:
         given = dict.fromkeys((arm for arm, _ in decision.steps or ()), None)
     else:
-        given |= decision.amounts(heard.spent)
+        given |= decision.amounts(reports.spent)
     context = json.loads(decision.request).get("context")
-    for arm in given | heard.results:
-        result = heard.results.get(arm)
-        told = arm in heard.results
+    for arm in given | reports.results:
+        result = reports.results.get(arm)
+        told = arm in reports.results
         yield {
             "decision_id": decision.id,
             "round": decision.round,
@@ -88,17 +88,17 @@ def _rows(decision: LoggedDecision, heard: Heard) -> Iterator[Row]:
             "created_at": decision.created_at,
             "expires_at": decision.expires_at,
             "budget": decision.budget,
-            "spent": heard.spent,
+            "spent": reports.spent,
             "arm": arm,
             "given": given.get(arm),
-            "amount": heard.amounts.get(arm, given.get(arm)),
+            "amount": reports.amounts.get(arm, given.get(arm)),
             "success": result is not None if told else None,
             "threshold": None if result is None or result is True else result,
             "context": None if context is None else json.dumps(context, ensure_ascii=False),
             "version": decision.version,
             "mode": decision.mode,
             "probability": decision.probability,
-            "policy_amount": None if decision.wanted is None else decision.wanted.get(arm),
+            "policy_amount": None if decision.policy_allocation is None else decision.policy_allocation.get(arm),
         }
 
 

@@ -21,9 +21,9 @@ from headgate.evidence.fading import FadingSum
 from headgate.feedback import Feedback
 from headgate.policies import Policy, State, Thompson
 from headgate.service.bodies import EvidenceBody
-from headgate.service.engine import known
+from headgate.service.engine.features import features_by_arm, features_of_request
 from headgate.service.engine.order import Part, in_order, log_of
-from headgate.service.engine.records import Heard, LoggedDecision, hear
+from headgate.service.engine.records import LoggedDecision, Reports, read_reports
 from headgate.service.replay import Replayed, Trials, estimate
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_policy
 from headgate.service.spec_checks import check_fading
@@ -55,7 +55,7 @@ class _Follower:
         self._fade(decision.created_at)
         said = json.loads(decision.request)
         able = decision.allocation.keys() & set(said.get("eligible") or self.names)
-        terms: dict[str, Any] = known.terms(self.policy, self.names, said.get("features"), said.get("arm_features"))
+        terms: dict[str, Any] = features_by_arm(self.policy, self.names, said.get("features"), said.get("arm_features"))
         for name, usual in (("value", self.policy.value), ("lower", 0.0), ("upper", np.inf)):
             if said.get(name) is not None:
                 terms[name] = np.broadcast_to(usual, len(self.names)).astype(np.float64)
@@ -68,12 +68,12 @@ class _Follower:
 
     def learn(self, part: Part) -> None:
         """Absorb a report."""
-        heard = [part.results.get(name) for name in self.names]
+        reports = [part.results.get(name) for name in self.names]
         told = np.array([name in part.results for name in self.names])
-        won = np.array([result is not None for result in heard])
-        seen = np.array([np.nan if result is None or result is True else result for result in heard])
+        won = np.array([result is not None for result in reports])
+        seen = np.array([np.nan if result is None or result is True else result for result in reports])
         x = np.array([part.amounts.get(name, 0.0) if name in part.results else 0.0 for name in self.names])
-        terms = known.terms_of_request(self.policy, self.names, part.request)
+        terms = features_of_request(self.policy, self.names, part.request)
         self._fade(part.at)
         before = self.state.evidence.bins.copy() if self.windows is not None else 0.0
         self.state = self.policy.absorb(self.state, x, Feedback(won, seen, told), **terms)
@@ -86,19 +86,19 @@ class _Follower:
         if turned and isinstance(self.policy, Thompson):
             self.policy.renew(self.state)  # type: ignore[arg-type]  # its own state, as workers do
 
-    def compare(self, decision: LoggedDecision, heard: Heard, wanted: Mapping[str, float] | None) -> None:
+    def compare(self, decision: LoggedDecision, reports: Reports, wanted: Mapping[str, float] | None) -> None:
         """Write down a decision with what came of it and what the policy would have given."""
-        if wanted is None or decision.silent(heard) != []:
+        if wanted is None or decision.silent(reports) != []:
             self.left_out += 1
             return
         own = json.loads(decision.request).get("value") or {}
         values = dict(
             zip(self.names, np.broadcast_to(self.policy.value, len(self.names)).astype(float).tolist(), strict=True)
         )
-        got = decision.amounts(heard.spent) | heard.amounts
+        got = decision.amounts(reports.spent) | reports.amounts
         for place, name in enumerate(self.names):
-            result = heard.results.get(name)
-            amounts = [got.get(name, 0.0) if name in heard.results else 0.0, wanted[name]]
+            result = reports.results.get(name)
+            amounts = [got.get(name, 0.0) if name in reports.results else 0.0, wanted[name]]
             if self.policy.whole[place]:
                 amounts = [float(np.floor(amount)) for amount in amounts]
             if not any(amounts):
@@ -157,10 +157,10 @@ def replay(
 def _compare(connection: Connection, key: int, follower: _Follower, waiting: dict[int, Any]) -> None:
     """Look up what came of decisions, and write them down."""
     if waiting:
-        heard = {(key, number): Heard() for number in waiting}
-        hear(connection, heard)
+        reports = {(key, number): Reports() for number in waiting}
+        read_reports(connection, reports)
         for number, (decision, wanted) in waiting.items():
-            follower.compare(decision, heard[key, number], wanted)
+            follower.compare(decision, reports[key, number], wanted)
         waiting.clear()
 
 

@@ -202,16 +202,16 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
     )  # fmt: skip
     came = schema.imports.c
     imports = select(came.id, came.imported_at, came.evidence).where(came.allocator_id == row["id"])
-    gone, unpushed = retractions.gone(connection, row["id"])
+    retracted_imports, retracted_pushes = retractions.retracted_evidence(connection, row["id"])
     for key, at, text in connection.execute(imports):
-        if key in gone:
+        if key in retracted_imports:
             continue
         try:
             body = EvidenceBody.model_validate_json(text)
             replay.add(evidence_of_body(body, replay.names, spec.max_budget), at)
         except HeadgateError as error:
             replay.wrong.append(f"import {key!r} cannot be read: {error}")
-    for pushed in edges.pushed(connection, row["id"], replay.names, unpushed):
+    for pushed in edges.pushed(connection, row["id"], replay.names, retracted_pushes):
         if isinstance(pushed, str):
             replay.wrong.append(pushed)
         else:

@@ -55,7 +55,7 @@ class ModeCheck:
             made = decision.allocation or {}
             if made.keys() != expected.keys() or any(abs(made[a] - x) > self._close for a, x in expected.items()):
                 yield f"decision {decision.id!r} is not what the baseline of version {decision.version} gives"
-        if (decision.wanted is not None) != (decision.mode == "shadow"):
+        if (decision.policy_allocation is not None) != (decision.mode == "shadow"):
             yield f"decision {decision.id!r} is {decision.mode!r}: only a shadow keeps what its policy would have given"
         if decision.mode != "policy" or probability < 1.0:
             self._sums[decision.version or 0, decision.mode][0] += 1

@@ -12,7 +12,7 @@ from headgate.evidence import Evidence
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.live import Playing
 from headgate.service.engine.order import END, log_of
-from headgate.service.engine.records import Heard, LoggedDecision, hear, in_full
+from headgate.service.engine.records import LoggedDecision, Reports, in_full, read_reports
 from headgate.service.store import schema
 
 
@@ -29,9 +29,9 @@ def live_rounds(connection: Connection, row: RowMapping) -> Iterator[str]:
             again = Playing.of_row(live, told[: place + 1])
             same = same and step["step"] == place and again.answer(live["id"]) == step["answer"]
         playing = Playing.of_row(live, told)
-        hear(connection, {(row["id"], live["round"]): (heard := Heard())})
-        outcome, counted, amounts = playing.outcome().results, heard.results, heard.amounts
-        if live["done"] and heard.parts == 1:  # else it was taken back, and perhaps corrected
+        read_reports(connection, {(row["id"], live["round"]): (reports := Reports())})
+        outcome, counted, amounts = playing.outcome().results, reports.results, reports.amounts
+        if live["done"] and reports.parts == 1:  # else it was taken back, and perhaps corrected
             same = same and {arm: in_full(result, amounts[arm]) for arm, result in counted.items()} == outcome
         if not same or (playing.round.done and not live["done"]) or (counted and not live["done"]):
             yield f"live round {live['id']!r} is not what its steps say"
@@ -81,4 +81,4 @@ def _kept(learner: Learner, kept: RowMapping) -> Iterator[str]:
 
 
 def _made(decision: LoggedDecision) -> dict[str, float] | list[tuple[str, float]]:
-    return decision.wanted or decision.allocation or decision.steps or {}
+    return decision.policy_allocation or decision.allocation or decision.steps or {}

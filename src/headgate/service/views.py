@@ -12,7 +12,7 @@ from headgate.estimators import Estimate, likelihood
 from headgate.service import bodies, clock, view_bodies
 from headgate.service.beliefs import best_by
 from headgate.service.engine.learner import Learner, read_evidence
-from headgate.service.engine.records import Heard, LoggedDecision, hear, in_full, the_one
+from headgate.service.engine.records import LoggedDecision, Reports, in_full, read_reports, the_one
 from headgate.service.store import schema
 from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import arms_of, row_of
@@ -126,30 +126,30 @@ def evidence(connection: Connection, name: str) -> bodies.EvidenceBody:
 
 
 def history(connection: Connection, name: str, before: int | None, limit: int) -> view_bodies.History:
-    """Return a page of decisions, newest first, with what was heard of them."""
+    """Return a page of decisions, newest first, with what was reported of them."""
     row, table = row_of(connection, name), schema.decisions
     query = select(table).where(table.c.allocator_id == row["id"])
     if before is not None:
         query = query.where(table.c.round < before)
     rows = connection.execute(query.order_by(table.c.round.desc()).limit(limit)).mappings().all()
-    heard = {(row["allocator_id"], row["round"]): Heard() for row in rows}
-    if heard:
-        hear(connection, heard)
-    items = [_item(row, heard[row["allocator_id"], row["round"]]) for row in rows]
+    reports = {(row["allocator_id"], row["round"]): Reports() for row in rows}
+    if reports:
+        read_reports(connection, reports)
+    items = [_item(row, reports[row["allocator_id"], row["round"]]) for row in rows]
     return view_bodies.History(items=items, next_before=rows[-1]["round"] if len(rows) == limit else None)
 
 
 def decisions(connection: Connection, name: str, after: int | None, limit: int) -> view_bodies.DecisionLog:
-    """Return a page of decisions, oldest first, with what was heard of them."""
+    """Return a page of decisions, oldest first, with what was reported of them."""
     row, table = row_of(connection, name), schema.decisions
     query = select(table).where(table.c.allocator_id == row["id"])
     if after is not None:
         query = query.where(table.c.round > after)
     rows = connection.execute(query.order_by(table.c.round).limit(limit)).mappings().all()
-    heard = {(one["allocator_id"], one["round"]): Heard() for one in rows}
+    reports = {(one["allocator_id"], one["round"]): Reports() for one in rows}
     if rows:
-        hear(connection, heard)
-    items = [_item(one, heard[one["allocator_id"], one["round"]]) for one in rows]
+        read_reports(connection, reports)
+    items = [_item(one, reports[one["allocator_id"], one["round"]]) for one in rows]
     return view_bodies.DecisionLog(items=items, next_after=rows[-1]["round"] if len(rows) == limit else None)
 
 
@@ -170,10 +170,10 @@ def decision_row(
 def decision(
     connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY
 ) -> view_bodies.HistoryItem:
-    """Return one decision with what was heard of it."""
+    """Return one decision with what was reported of it."""
     row = decision_row(connection, decision_id, name, asker)
-    hear(connection, {(row["allocator_id"], row["round"]): (heard := Heard())})
-    return _item(row, heard)
+    read_reports(connection, {(row["allocator_id"], row["round"]): (reports := Reports())})
+    return _item(row, reports)
 
 
 def live(connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY) -> bodies.Live:
@@ -191,14 +191,14 @@ def live(connection: Connection, decision_id: str, name: str | None = None, aske
     return found.model_copy(update={"step": None, "done": True}) if row["done"] else found
 
 
-def _item(row: RowMapping, heard: Heard) -> view_bodies.HistoryItem:
+def _item(row: RowMapping, reports: Reports) -> view_bodies.HistoryItem:
     return view_bodies.HistoryItem.model_validate(
         {
             "round": row["round"],
             "decision": json.loads(row["answer"]),
             "context": json.loads(row["request"]).get("context"),
-            "spent": heard.spent,
-            "results": {arm: in_full(result, heard.amounts.get(arm)) for arm, result in heard.results.items()},
-            "complete": LoggedDecision.of_row(row).silent(heard) == [],
+            "spent": reports.spent,
+            "results": {arm: in_full(result, reports.amounts.get(arm)) for arm, result in reports.results.items()},
+            "complete": LoggedDecision.of_row(row).silent(reports) == [],
         }
     )

@@ -71,7 +71,7 @@ def why(connection: Connection, decision_id: str, name: str | None = None, asker
     text = connection.execute(select(reasons.c.data).where(*here)).scalar()
     reason = None if text is None else Reason.of_text(text)
     x = np.array(list(decision.allocation.values()))
-    wanted = x if decision.wanted is None else np.array([decision.wanted[name] for name in names])
+    wanted = x if decision.policy_allocation is None else np.array([decision.policy_allocation[name] for name in names])
     value = _value(learner, decision, names)
     marginal = None if reason is None else _marginal(learner, reason, wanted, value, names)
     return Why.model_validate(
@@ -87,7 +87,7 @@ def why(connection: Connection, decision_id: str, name: str | None = None, asker
                 {
                     "arm": name,
                     "amount": x[i],
-                    "policy_amount": None if decision.wanted is None else wanted[i],
+                    "policy_amount": None if decision.policy_allocation is None else wanted[i],
                     "value": value[i],
                     "trials": int(seen.trials[places[i]]),
                     "successes": int(seen.successes[places[i]]),

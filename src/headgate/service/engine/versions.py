@@ -18,7 +18,7 @@ from headgate.laws import from_dict
 from headgate.policies import Guarded, Policy
 from headgate.service import clock
 from headgate.service.engine.changes import keep_state, said_of
-from headgate.service.engine.known import ask_of_anybody
+from headgate.service.engine.features import ask_of_anybody
 from headgate.service.engine.modes import unguarded, write_terms
 from headgate.service.engine.order import in_order
 from headgate.service.engine.windows import change as windows_change

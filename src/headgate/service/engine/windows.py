@@ -138,7 +138,7 @@ def change(connection: Connection, row: schema.Fields, spec: AllocatorSpec, now:
 
 
 @dataclass(slots=True)
-class Recorded:
+class WindowCells:
     """What was recorded at some times, for windows of which it is to be taken, or told apart; nothing, if none fade."""
 
     _learner: Learner
@@ -147,7 +147,7 @@ class Recorded:
     _latest: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, connection: Connection, learner: Learner) -> Recorded:
+    def of(cls, connection: Connection, learner: Learner) -> WindowCells:
         """Return one that knows the windows of an allocator."""
         table = schema.windows.c
         ends = select(table.ended_at).where(table.allocator_id == learner.id).order_by(table.ended_at)

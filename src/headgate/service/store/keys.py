@@ -126,11 +126,11 @@ def all_keys(connection: Connection) -> list[Key]:
     return [Key(*row) for row in connection.execute(select(keys).order_by(keys.c.created_at))]
 
 
-def match(token: str, known: dict[str, Key]) -> Key | None:
+def key_of_token(token: str, keys: dict[str, Key]) -> Key | None:
     """Return the key whose secret this is, or None; the time taken tells nothing of how close it was."""
     prefix, _, rest = token.partition("_")
     key_id, _, secret = rest.partition("_")
-    key = known.get(key_id)
+    key = keys.get(key_id)
     right = hmac.compare_digest(digest(secret), key.digest if key else digest(""))
     return key if key and right and prefix == "hg" and key.revoked_at is None else None
 

@@ -48,7 +48,7 @@ def _pairs(lite: bool) -> sa.Select[Any]:
     return sa.select(*(column.label(name) for column, name in zip(columns, ("first", "second"), strict=True)))
 
 
-def _heard(lite: bool) -> sa.Select[Any]:
+def _reports(lite: bool) -> sa.Select[Any]:
     table = schema.reports.c
     mine = sa.tuple_(table.allocator_id, table.round).in_(_pairs(lite))
     wanted = table.allocator_id, table.round, table.results, table.amounts, table.spent, table.retracts
@@ -127,7 +127,7 @@ LOCK_FREE = Statement(lambda lite: _named(lite).with_for_update(skip_locked=True
 #: All of them, without a lock.
 NAMED = Statement(_named)
 #: What has been reported of these rounds: `pairs` of allocator and round.
-HEARD = Statement(_heard)
+REPORTS = Statement(_reports)
 #: The cells of allocators' evidence that changed since then: `pairs` of allocator and its `seq`.
 CELLS = Statement(_cells)
 #: How much of an allocator's evidence counts no more, if that changed since then.
