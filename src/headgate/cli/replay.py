@@ -61,8 +61,8 @@ def replay(
     terms: dict[str, Any] = {"policy": wanted, "law": _plain("law", law), "level": level, "resamples": resamples}
     if half_life is not None or window is not None:
         terms["fades"] = _fades(half_life or None, window or None)
-    with opened_backup(backup) if backup is not None else opened(database, migrate=False) as found:
-        result = found.look(lambda connection: follow(connection, allocator, **terms), slow=True)
+    with opened_backup(backup) if backup is not None else opened(database, migrate=False) as store:
+        result = store.look(lambda connection: follow(connection, allocator, **terms), slow=True)
     if as_json:
         typer.echo(json.dumps(asdict(result)))
     else:

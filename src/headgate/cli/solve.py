@@ -120,12 +120,12 @@ def load_curves(path: Path) -> Problem:
     return Problem.from_curves(amounts, curves, names[1:])
 
 
-def limits(problem: Problem, option: str, given: list[str] | None, default: float) -> Any:
+def limits(problem: Problem, option: str, texts: list[str] | None, default: float) -> Any:
     """Return the limits of all arms from `ARM=AMOUNT` texts; the default alone if there are none."""
-    if not given:
+    if not texts:
         return default
     amounts = [default] * problem.arms
-    for text in given:
+    for text in texts:
         name, equals, amount = text.rpartition("=")
         try:
             value = float(amount)

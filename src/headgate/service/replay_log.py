@@ -53,30 +53,32 @@ class _Follower:
         if not decision.allocation:  # a schedule, or a live round
             return None
         self._fade(decision.created_at)
-        said = json.loads(decision.request)
-        able = decision.allocation.keys() & set(said.get("eligible") or self.names)
-        terms: dict[str, Any] = features_by_arm(self.policy, self.names, said.get("features"), said.get("arm_features"))
+        request = json.loads(decision.request)
+        able = decision.allocation.keys() & set(request.get("eligible") or self.names)
+        terms: dict[str, Any] = features_by_arm(
+            self.policy, self.names, request.get("features"), request.get("arm_features")
+        )
         for name, usual in (("value", self.policy.value), ("lower", 0.0), ("upper", np.inf)):
-            if said.get(name) is not None:
+            if request.get(name) is not None:
                 terms[name] = np.broadcast_to(usual, len(self.names)).astype(np.float64)
-                for arm, number in said[name].items():
+                for arm, number in request[name].items():
                     terms[name][self.names.index(arm)] = number
         terms["eligible"] = np.array([name in able for name in self.names])
-        ask = self.policy.ask(float(said["budget"]), round=decision.round, **terms)
+        ask = self.policy.ask(float(request["budget"]), round=decision.round, **terms)
         x, self.state = self.policy.decide(self.state, ask)
         return dict(zip(self.names, x.tolist(), strict=True))
 
     def learn(self, part: Part) -> None:
         """Absorb a report."""
-        reports = [part.results.get(name) for name in self.names]
-        told = np.array([name in part.results for name in self.names])
-        won = np.array([result is not None for result in reports])
-        seen = np.array([np.nan if result is None or result is True else result for result in reports])
+        results = [part.results.get(name) for name in self.names]
+        reported = np.array([name in part.results for name in self.names])
+        won = np.array([result is not None for result in results])
+        thresholds = np.array([np.nan if result is None or result is True else result for result in results])
         x = np.array([part.amounts.get(name, 0.0) if name in part.results else 0.0 for name in self.names])
         terms = features_of_request(self.policy, self.names, part.request)
         self._fade(part.at)
         before = self.state.evidence.bins.copy() if self.windows is not None else 0.0
-        self.state = self.policy.absorb(self.state, x, Feedback(won, seen, told), **terms)
+        self.state = self.policy.absorb(self.state, x, Feedback(won, thresholds, reported), **terms)
         if self.windows is not None:
             self.windows.add(self.state.evidence.bins - before)
 
@@ -86,26 +88,28 @@ class _Follower:
         if turned and isinstance(self.policy, Thompson):
             self.policy.renew(self.state)  # type: ignore[arg-type]  # its own state, as workers do
 
-    def compare(self, decision: LoggedDecision, reports: Reports, wanted: Mapping[str, float] | None) -> None:
+    def compare(
+        self, decision: LoggedDecision, reports: Reports, policy_allocation: Mapping[str, float] | None
+    ) -> None:
         """Write down a decision with what came of it and what the policy would have given."""
-        if wanted is None or decision.silent(reports) != []:
+        if policy_allocation is None or decision.silent(reports) != []:
             self.left_out += 1
             return
         own = json.loads(decision.request).get("value") or {}
         values = dict(
             zip(self.names, np.broadcast_to(self.policy.value, len(self.names)).astype(float).tolist(), strict=True)
         )
-        got = decision.amounts(reports.spent) | reports.amounts
+        by_arm = decision.amounts(reports.spent) | reports.amounts
         for place, name in enumerate(self.names):
             result = reports.results.get(name)
-            amounts = [got.get(name, 0.0) if name in reports.results else 0.0, wanted[name]]
+            amounts = [by_arm.get(name, 0.0) if name in reports.results else 0.0, policy_allocation[name]]
             if self.policy.whole[place]:
                 amounts = [float(np.floor(amount)) for amount in amounts]
             if not any(amounts):
                 continue
             row = {
-                "decision": self.count, "arm": place, "given": amounts[0], "success": result is not None,
-                "threshold": np.nan if result is None or result is True else result, "wanted": amounts[1],
+                "decision": self.count, "arm": place, "amount": amounts[0], "success": result is not None,
+                "threshold": np.nan if result is None or result is True else result, "policy_amount": amounts[1],
                 "value": float(own.get(name, values[name])),
             }  # fmt: skip
             for column, value in row.items():

@@ -71,12 +71,12 @@ def estimates(
     evidence, most = learner.state.evidence, learner.spec.max_budget
     amount = most if budget is None else min(budget, most)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-        found = likelihood(learner.law, evidence, level=level)
-        best = best_by(learner, found, amount)
+        estimate = likelihood(learner.law, evidence, level=level)
+        best = best_by(learner, estimate, amount)
     # An arm whose shape is known has none to show: NaN.
-    shapes = np.full(len(found.rate), np.nan) if found.shape is None else found.shape
-    ends = np.full((len(shapes), 2), np.nan) if found.shape_interval is None else found.shape_interval
-    whole, words = learner.evidence, knowledge(found)
+    shapes = np.full(len(estimate.rate), np.nan) if estimate.shape is None else estimate.shape
+    ends = np.full((len(shapes), 2), np.nan) if estimate.shape_interval is None else estimate.shape_interval
+    whole, words = learner.evidence, knowledge(estimate)
     trials, won = whole.trials[learner.active], whole.successes[learner.active]
     faded = (None, None) if learner.fading is None else (evidence.trials, evidence.successes)
     return view_bodies.Estimates(
@@ -87,10 +87,10 @@ def estimates(
                 {
                     "arm": arm,
                     "known": words[i],
-                    "activation": float(found.activation[i]),
-                    "activation_interval": found.activation_interval[i].tolist(),
-                    "rate": float(found.rate[i]),
-                    "rate_interval": [_finite(v) for v in found.rate_interval[i]],
+                    "activation": float(estimate.activation[i]),
+                    "activation_interval": estimate.activation_interval[i].tolist(),
+                    "rate": float(estimate.rate[i]),
+                    "rate_interval": [_finite(v) for v in estimate.rate_interval[i]],
                     "shape": _finite(shapes[i]),
                     "shape_interval": None if np.isnan(shapes[i]) else ends[i].tolist(),
                     "trials": int(trials[i]),
@@ -121,8 +121,8 @@ def evidence(connection: Connection, name: str) -> bodies.EvidenceBody:
     """Return all that has been seen, as `import` takes it."""
     row = row_of(connection, name)
     names = [arm.name for arm in arms_of(connection, row["id"])]
-    seen, _ = read_evidence(connection, row["id"], len(names), json.loads(row["spec"])["max_budget"])
-    return bodies.EvidenceBody.model_validate(seen.to_dict(names))
+    evidence, _ = read_evidence(connection, row["id"], len(names), json.loads(row["spec"])["max_budget"])
+    return bodies.EvidenceBody.model_validate(evidence.to_dict(names))
 
 
 def history(connection: Connection, name: str, before: int | None, limit: int) -> view_bodies.History:
@@ -178,17 +178,17 @@ def decision(
 
 def live(connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY) -> bodies.Live:
     """Return where a live round stands."""
-    made, rounds, steps = (
+    decision, rounds, steps = (
         decision_row(connection, decision_id, name, asker, "live round"),
         schema.live,
         schema.live_steps.c,
     )
-    mine = rounds.c.allocator_id == made["allocator_id"], rounds.c.round == made["round"]
+    mine = rounds.c.allocator_id == decision["allocator_id"], rounds.c.round == decision["round"]
     row = connection.execute(select(rounds).where(*mine)).mappings().one()
     last = select(steps.answer).where(steps.allocator_id == row["allocator_id"], steps.round == row["round"])
     text = connection.execute(last.order_by(steps.step.desc()).limit(1)).scalar() or row["answer"]
-    found = bodies.Live.model_validate_json(text)
-    return found.model_copy(update={"step": None, "done": True}) if row["done"] else found
+    answer = bodies.Live.model_validate_json(text)
+    return answer.model_copy(update={"step": None, "done": True}) if row["done"] else answer
 
 
 def _item(row: RowMapping, reports: Reports) -> view_bodies.HistoryItem:

@@ -54,12 +54,12 @@ def put_allocator(
     names: object = arms
     if isinstance(names, str | Mapping):
         raise InputError(f"arms must be a list of names, got {names!r}: put_allocator(name, arms, law, max_budget)")
-    known = _evidence(evidence)
+    evidence_body = _evidence(evidence)
     if problem is not None:
-        given = warm.read_problem(problem)
-        arms, law, units = arms or given.arms, law or given.law, units or given.units
-    if max_budget is None and known is not None:
-        max_budget = known["max_budget"]
+        problem_file = warm.read_problem(problem)
+        arms, law, units = arms or problem_file.arms, law or problem_file.law, units or problem_file.units
+    if max_budget is None and evidence_body is not None:
+        max_budget = evidence_body["max_budget"]
     if arms is None or law is None or max_budget is None:
         raise InputError("an allocator needs arms, law and max_budget: give them, or problem and evidence")
     body = (
@@ -76,7 +76,7 @@ def put_allocator(
         }
         | _said(half_life=half_life, window=window)
         | _said(baseline=baseline, holdout=holdout or None, shadow=shadow or None, guard=guard)
-        | ({} if known is None else {"evidence": known})
+        | ({} if evidence_body is None else {"evidence": evidence_body})
     )
     return Call("PUT", allocator_path(name), as_json(body), reader(Allocator))
 

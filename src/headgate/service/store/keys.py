@@ -106,17 +106,17 @@ def create_key(
             allocators=bound,
         )
     )
-    said = {"name": name, "scope": scope} | ({} if bound is None else {"allocators": bound})
-    note(connection, actor, "create key", key_id, said)
+    details = {"name": name, "scope": scope} | ({} if bound is None else {"allocators": bound})
+    note(connection, actor, "create key", key_id, details)
     return f"hg_{key_id}_{secret}"
 
 
 def revoke_key(connection: Connection, actor: str, key_id: str) -> None:
     """Make a key useless, within seconds for workers that are running."""
-    done = connection.execute(
+    result = connection.execute(
         update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None)).values(revoked_at=clock.now())
     )
-    if not done.rowcount:
+    if not result.rowcount:
         raise NotFoundError(f"there is no key {key_id!r} in use")
     note(connection, actor, "revoke key", key_id, {})
 

@@ -82,8 +82,8 @@ def _parsed(url: str | URL) -> URL:
     try:
         place = make_url(url)
     except ArgumentError as cause:
-        given = "a text with a password in it" if "@" in str(url) else repr(url)
-        raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {given}") from cause
+        text = "a text with a password in it" if "@" in str(url) else repr(url)
+        raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {text}") from cause
     if place.get_backend_name() == "sqlite":
         if not place.database or place.database == ":memory:":
             raise InputError(f"SQLite must be a file, such as sqlite:///headgate.db, got {url!r}")
