@@ -135,7 +135,7 @@ def read_features(text: str | None) -> tuple[str, ...] | None:
     """Read columns with commas between them."""
     if text is None:
         return None
-    found = tuple(name.strip() for name in text.split(","))
-    if not all(found):
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
         raise ParameterError(f"--features must be columns with commas between them, got {text!r}")
-    return found
+    return names

@@ -83,8 +83,8 @@ def solve(
     pays = cast("Reward", reward)  # which solving checks
     options: dict[str, Any] = {"lower": least, "upper": most, "reward": pays, "tol": tol, "max_nodes": max_nodes}
     if value:
-        given = limits(problem, "--value", value, math.nan)
-        options["value"] = [own if math.isnan(v) else v for own, v in zip(problem.value.tolist(), given, strict=True)]
+        values = limits(problem, "--value", value, math.nan)
+        options["value"] = [own if math.isnan(v) else v for own, v in zip(problem.value.tolist(), values, strict=True)]
     best = (
         problem.budget_for(target, **options) if target is not None else problem.solve(budget, price=price, **options)
     )

@@ -103,11 +103,11 @@ def audit(
 def _gone_if_it_fails(url: str) -> Iterator[None]:
     """Remove the SQLite file that the block made, with what lies beside it, unless it ends well."""
     path = Path(url.removeprefix("sqlite:///"))
-    made = str(path) != url and not path.exists()
+    is_new = str(path) != url and not path.exists()
     try:
         yield
     except BaseException:
-        for name in ("", "-wal", "-shm", "-journal") if made else ():
+        for name in ("", "-wal", "-shm", "-journal") if is_new else ():
             path.with_name(path.name + name).unlink(missing_ok=True)
         raise
 

@@ -163,8 +163,8 @@ def _compare(connection: Connection, key: int, follower: _Follower, waiting: dic
     if waiting:
         reports = {(key, number): Reports() for number in waiting}
         read_reports(connection, reports)
-        for number, (decision, wanted) in waiting.items():
-            follower.compare(decision, reports[key, number], wanted)
+        for number, (decision, policy_allocation) in waiting.items():
+            follower.compare(decision, reports[key, number], policy_allocation)
         waiting.clear()
 
 
@@ -184,13 +184,13 @@ def _follower(
     )
     if law is not None:
         arms = [arm.model_copy(update={"law": None}) for arm in arms]
-    made = build_policy(spec, arms, row["seed"])
-    if fades is None and in_order(made):  # a policy that does not fade so, for an allocator whose evidence does
+    new_policy = build_policy(spec, arms, row["seed"])
+    if fades is None and in_order(new_policy):  # a policy that does not fade so, for an allocator whose evidence does
         spec = spec.model_copy(update={"half_life": None, "window": None})
-    check_fading(spec, made)
-    state, fading = made.start(), spec.fading
+    check_fading(spec, new_policy)
+    state, fading = new_policy.start(), spec.fading
     windows = None if fading is None else FadingSum(fading)
-    if not in_order(made):
+    if not in_order(new_policy):
         table = schema.imports.c
         for after, text in connection.execute(
             select(table.after, table.evidence).where(table.allocator_id == row["id"])
@@ -202,4 +202,4 @@ def _follower(
                 state.evidence.bins[...] += warm
                 if windows is not None:
                     windows.add(warm)
-    return _Follower(spec, [arm.name for arm in arms], made, state, windows)
+    return _Follower(spec, [arm.name for arm in arms], new_policy, state, windows)

@@ -180,9 +180,9 @@ def _differences_of(connection: Connection, row: RowMapping, progress: Progress)
         arm = replay.names[int(off[0, 0])]
         yield f"{len(off)} numbers of the evidence differ from the log's, the first of arm {arm!r}"
     table = schema.retractions.c
-    told = connection.execute(select(func.sum(table.reports)).where(table.allocator_id == row["id"])).scalar() or 0
-    if told != replay.counts["retracted"]:
-        yield f"retractions say that {told} reports were taken back, by the log {replay.counts['retracted']}"
+    total = connection.execute(select(func.sum(table.reports)).where(table.allocator_id == row["id"])).scalar() or 0
+    if total != replay.counts["retracted"]:
+        yield f"retractions say that {total} reports were taken back, by the log {replay.counts['retracted']}"
     yield from replay.modes.differences(connection, row["id"])
     yield from replay.windows.differences(connection, row)
     yield from live_rounds(connection, row)
@@ -200,8 +200,8 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
         ModeCheck(connection, row, dict(zip(names, whole, strict=True))),
         WindowCheck(connection, row, spec, len(names)),
     )  # fmt: skip
-    came = schema.imports.c
-    imports = select(came.id, came.imported_at, came.evidence).where(came.allocator_id == row["id"])
+    table = schema.imports.c
+    imports = select(table.id, table.imported_at, table.evidence).where(table.allocator_id == row["id"])
     retracted_imports, retracted_pushes = retractions.retracted_evidence(connection, row["id"])
     for key, at, text in connection.execute(imports):
         if key in retracted_imports:

@@ -180,9 +180,9 @@ def _decision_path(decision: str | Decision, allocator: str | None) -> str:
 
 
 def _id(decision: str | Decision) -> str:
-    given: object = decision
-    if isinstance(given, Mapping):
+    value: object = decision
+    if isinstance(value, Mapping):
         raise InputError("the decision comes first: report(decision, results)")
-    if not isinstance(given, str | Decision):
-        raise InputError(f"a decision must be what decide() returned, or its id, got {given!r}")
+    if not isinstance(value, str | Decision):
+        raise InputError(f"a decision must be what decide() returned, or its id, got {value!r}")
     return decision.decision_id if isinstance(decision, Decision) else decision

@@ -152,7 +152,7 @@ class Batch:
             for key in behind:
                 self.learners[key].has_read(self.rows[key]["seq"])
         if not self.patient and (names - self.ids.keys() or ids - self.rows.keys()):
-            for row in statements.NAMED.rows(self.connection, ids=list(ids), names=list(names)):
+            for row in statements.ALLOCATORS.rows(self.connection, ids=list(ids), names=list(names)):
                 if row["id"] not in self.rows:
                     self.busy[row["id"]] = self.busy[row["name"]] = Busy(row["id"])
         if stale:

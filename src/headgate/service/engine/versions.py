@@ -156,7 +156,7 @@ def _new_arms(body: AllocatorChange, in_use: set[str]) -> dict[str, ArmSpec]:
 def _changed(old: AllocatorSpec, body: AllocatorChange, new: dict[str, ArmSpec]) -> AllocatorSpec:
     """Return the spec as it is to be; arms that came later are not in it."""
     arms = [new.get(arm.name, arm).model_dump() for arm in old.arm_specs()]
-    return AllocatorSpec.model_validate(old.model_dump() | body.said() | {"arms": arms})
+    return AllocatorSpec.model_validate(old.model_dump() | body.overrides() | {"arms": arms})
 
 
 def _blamed(body: AllocatorChange) -> str:
