@@ -123,11 +123,13 @@ def of_the_log(database: Database) -> list[tuple[int, Any]]:
                     line = [ARMS.index(arm)], [x], [result is not None], [known]
                     one.bins[...] += hg.Evidence.of_rows(*line, arms=4, max_budget=30.0).bins
             found.append((row.recorded_at, one.bins))
-        gone, unpushed = retractions.gone(connection, 1)
+        retracted_imports, retracted_pushes = retractions.retracted_evidence(connection, 1)
         came = connection.execute(select(schema.imports)).all()
         pushed = connection.execute(select(schema.pushes)).all()
-        found += [(row.imported_at, _padded(row.evidence)) for row in came if row.id not in gone]
-        found += [(row.pushed_at, _padded(row.evidence)) for row in pushed if (row.edge, row.number) not in unpushed]
+        found += [(row.imported_at, _padded(row.evidence)) for row in came if row.id not in retracted_imports]
+        for row in pushed:
+            if (row.edge, row.number) not in retracted_pushes:
+                found.append((row.pushed_at, _padded(row.evidence)))
         return found
 
     return database.look(read)

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from headgate.service.engine import batch, learner
 from headgate.service.engine.queue import Ledger, Queue
-from headgate.service.engine.requests import Change, Decide, Held, Request
+from headgate.service.engine.requests import Busy, Change, Decide, Request
 from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database
 from headgate.service.store import database as store
@@ -88,7 +88,7 @@ def test_a_request_looks_again_before_it_waits_in_a_lane(sqlite_url: str, monkey
             nonlocal looks, patiently
             patiently += patient
             looks += bool(requests) and not patient  # it is also called for nothing, when it stops
-            return ["done" if patient or looks > locked else Held(1) for _ in requests]
+            return ["done" if patient or looks > locked else Busy(1) for _ in requests]
 
         monkeypatch.setattr(ledger, "answer", answer)
         object.__setattr__(ledger.database, "is_sqlite", False)

@@ -17,7 +17,7 @@ from headgate.service.engine.decide import MOST_WORK
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.modes import Split
 from headgate.service.engine.queue import Ledger, Queue
-from headgate.service.engine.requests import Change, Decide, Held, Request
+from headgate.service.engine.requests import Busy, Change, Decide, Request
 from headgate.service.faults import InternalError, RefusedError, UnavailableError
 from headgate.service.service import Service
 from headgate.service.settings import Settings
@@ -128,7 +128,7 @@ def test_a_lock_that_is_held_for_long_is_503(database: Database) -> None:
     asking.create(ledger, **EVEN)
     with database.engine.connect() as stranger:
         stranger.execute(text("SELECT id FROM allocators FOR UPDATE"))
-        assert [type(answer) for answer in ledger.answer([asking.ask("d")], patient=False)] == [Held]
+        assert [type(answer) for answer in ledger.answer([asking.ask("d")], patient=False)] == [Busy]
         (refused,) = ledger.answer([asking.ask("d")])
         stranger.rollback()
     assert isinstance(refused, UnavailableError)

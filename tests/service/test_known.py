@@ -14,7 +14,7 @@ from headgate.service import views
 from headgate.service.bodies import LiveRequest, StepReport
 from headgate.service.engine import learner
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.requests import Decide, StepTaken
+from headgate.service.engine.requests import Decide, LiveStep
 from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms, seed_of
 from headgate.service.store import Database, open_database
 from headgate.service.verify import verify
@@ -97,7 +97,7 @@ def test_a_live_round_takes_features(sqlite_url: str) -> None:
         (answer,) = ledger.answer([Decide("quiz", request)])
         state = json.loads(answer)
         while state["step"] is not None:
-            step = StepTaken(f"l{i}", state["step"]["number"], StepReport(success=state["step"]["number"] % 2 == 0))
+            step = LiveStep(f"l{i}", state["step"]["number"], StepReport(success=state["step"]["number"] % 2 == 0))
             (answer,) = ledger.answer([step])
             state = json.loads(answer)
     assert verify(database) == []

@@ -15,7 +15,7 @@ from headgate.policies import Policy
 from headgate.service import clock, upkeep, views
 from headgate.service.bodies import LiveRequest, StepReport
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.requests import Change, Decide, Report, StepTaken
+from headgate.service.engine.requests import Change, Decide, LiveStep, Report
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError
 from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms, seed_of
 from headgate.service.store import Database
@@ -33,7 +33,7 @@ def begin(ledger: Ledger, key: str, budget: float | None = 20.0, **more: Any) ->
 
 
 def go_on(ledger: Ledger, key: str, number: int, **told: Any) -> Any:
-    (answer,) = ledger.answer([StepTaken(key, number, StepReport.model_validate(told))])
+    (answer,) = ledger.answer([LiveStep(key, number, StepReport.model_validate(told))])
     return json.loads(answer) if isinstance(answer, str) else answer
 
 

@@ -45,7 +45,9 @@ def test_less_than_was_given_is_known_exactly() -> None:
     rng = np.random.default_rng(0)
     made = trials(rng.uniform(5.0, 10.0, (200, 3)), np.array([4.0, 5.0, 2.0]), rng)
     found = estimate(made, 200)
-    by_hand = sum(t <= x for t, x, won in zip(made.threshold, made.wanted, made.success, strict=True) if won) / 200
+    by_hand = (
+        sum(t <= x for t, x, won in zip(made.threshold, made.policy_amount, made.success, strict=True) if won) / 200
+    )
     assert found.known == 1.0
     assert found.bounds == (found.value, found.value)
     assert found.value == pytest.approx(by_hand)

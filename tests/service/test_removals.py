@@ -22,7 +22,7 @@ from headgate.service.edge_bodies import Push
 from headgate.service.engine import pushes, removals
 from headgate.service.engine.learner import read_evidence
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.requests import Change, Decide, Report, StepTaken
+from headgate.service.engine.requests import Change, Decide, LiveStep, Report
 from headgate.service.faults import ConflictError, NotFoundError
 from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database, schema
@@ -71,7 +71,7 @@ def _every_kind(ledger: Ledger) -> None:
     said = {step["arm"]: {"success": False} for step in plan}
     ledger.answer([asking.tell("plan", said, spent=sum(step["amount"] for step in plan))])
     ledger.answer([Decide("quiz", LiveRequest(budget=20.0, decision_id="live"))])
-    ledger.answer([StepTaken("live", 0, StepReport(success=True, last=True))])
+    ledger.answer([LiveStep("live", 0, StepReport(success=True, last=True))])
     made = asking.decide(ledger, "again")["allocation"]
     outcome = asking.tell("again", results(made, {"q1", "q2", "q3"})).outcome
     ledger.answer([Report("again", outcome, asker=BAD)])

@@ -24,7 +24,7 @@ from headgate.service.edge_bodies import Push
 from headgate.service.engine import changes, pushes, retractions, versions
 from headgate.service.engine.learner import Learner, read_evidence
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.requests import Change, Decide, Report, StepTaken
+from headgate.service.engine.requests import Change, Decide, LiveStep, Report
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.record_bodies import PushOf, RetractionAnswer, RetractionRequest
 from headgate.service.spec import AllocatorChange
@@ -235,7 +235,7 @@ def test_a_live_round_that_is_taken_back_is_corrected_by_an_outcome(database: Da
     ledger = Ledger(database)
     asking.create(ledger)
     ledger.answer([Decide("quiz", LiveRequest(budget=20.0, decision_id="l"))])
-    ledger.answer([StepTaken("l", 0, StepReport(success=True, last=True), asker=BAD)])
+    ledger.answer([LiveStep("l", 0, StepReport(success=True, last=True), asker=BAD)])
     ledger.answer([Decide("quiz", LiveRequest(budget=20.0, decision_id="open"))])
     before = database.look(lambda c: views.live(c, "open"))
     assert _retract(ledger).reports == 1

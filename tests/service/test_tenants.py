@@ -19,7 +19,7 @@ from headgate.errors import InputError
 from headgate.service import views
 from headgate.service.bodies import DecisionRequest, LiveRequest, StepReport
 from headgate.service.engine.queue import Ledger
-from headgate.service.engine.requests import Decide, Report, StepTaken
+from headgate.service.engine.requests import Decide, LiveStep, Report
 from headgate.service.faults import ConflictError, NotFoundError
 from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database, schema
@@ -206,7 +206,7 @@ def test_ids_are_an_allocator_s_own(database: Database) -> None:
     ledger, made = _two(database)
     outcome = {name: asking.tell("d", results(given, {"q1"})).outcome for name, given in made.items()}
     for worker in (ledger, Ledger(database)):  # one that remembers the decisions, and one that does not
-        ambiguous, step = worker.answer([Report("d", outcome["shop"]), StepTaken("l", 0, StepReport(success=False))])
+        ambiguous, step = worker.answer([Report("d", outcome["shop"]), LiveStep("l", 0, StepReport(success=False))])
         assert isinstance(ambiguous, ConflictError)
         assert "/v1/allocators/bank/decisions/d, /v1/allocators/shop/decisions/d" in str(ambiguous)
         assert isinstance(step, ConflictError)
@@ -217,7 +217,7 @@ def test_ids_are_an_allocator_s_own(database: Database) -> None:
         database.look(lambda c: views.live(c, "l"))
     (told,) = Ledger(database).answer([Report("d", outcome["shop"], allocator="shop")])
     assert json.loads(told)["complete"]
-    (own,) = Ledger(database).answer([StepTaken("l", 0, StepReport(success=False, last=True), asker=SHOP)])
+    (own,) = Ledger(database).answer([LiveStep("l", 0, StepReport(success=False, last=True), asker=SHOP)])
     assert json.loads(own)["done"], "it sees one of them alone"
     counts = {one.name: one.counts.complete for one in database.look(views.allocators)}
     assert counts == {"shop": 2, "bank": 0}
@@ -229,7 +229,7 @@ def test_decisions_and_reports_remember_their_key(database: Database) -> None:
     ledger, made = _two(database)
     said = asking.tell("d", results(made["shop"], set())).outcome
     ledger.answer([Report("d", said, allocator="shop", asker=SHOP)])
-    ledger.answer([StepTaken("l", 0, StepReport(success=True, last=True), "shop", SHOP)])
+    ledger.answer([LiveStep("l", 0, StepReport(success=True, last=True), "shop", SHOP)])
 
     def keys(table: Any) -> list[str | None]:
         return database.look(lambda c: list(c.execute(select(table.c.key_id)).scalars()))

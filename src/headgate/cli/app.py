@@ -82,8 +82,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(show: bool) -> None:
+    if show:
         typer.echo(f"headgate {headgate.__version__}")
         raise typer.Exit
 

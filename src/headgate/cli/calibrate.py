@@ -148,10 +148,10 @@ def calibrate(
         check_folder(out)
     quantiles, budgets = read_trim(trim), read_budgets(budget)
     columns = {"arm": arm, "success": success, "threshold": threshold, "allocation": allocation, "units": units}
-    known = read_features(features)
+    feature_names = read_features(features)
     if reward == "cascade" and round_column is None and mapping is None:
         raise ParameterError("--reward cascade needs --round COLUMN: which rows share a round?")
-    kept: dict[str, Any] = {"features": known, "keep_rounds": True if reward == "cascade" else None}
+    kept: dict[str, Any] = {"features": feature_names, "keep_rounds": True if reward == "cascade" else None}
     more = {"round": round_column, "whole": True if whole else None, "where": read_where(where), "limit": limit}
     more["time_limit"] = read_time_limit(time_limit)
     if pseudo_students is None and interactions is not None:
@@ -168,21 +168,21 @@ def calibrate(
             )  # fmt: skip
             source, log_format, select, engine = str(pseudo_students), "ednet-pseudo", None, None
         log = read(source, log_format, mapping, columns | more | kept, engine, max_budget, progress)
-        if known is None and log.records is not None and log.records.columns:
-            known = tuple(log.records.columns)  # those of the mapping
-        found = calibration.calibrate(
+        if feature_names is None and log.records is not None and log.records.columns:
+            feature_names = tuple(log.records.columns)  # those of the mapping
+        result = calibration.calibrate(
             log, law=law, times=cast("Times", times), trim=quantiles, select=select, by=by, budgets=budgets,
-            level=level, bootstrap=bootstrap, seed=seed, features=known, slopes=cast("Slopes", slopes),
+            level=level, bootstrap=bootstrap, seed=seed, features=feature_names, slopes=cast("Slopes", slopes),
             reward=cast("Reward", reward), progress=progress,
         )  # fmt: skip
         page = None
         if out is not None:
             progress("drawing", 0, 1)
-            page = found.write(out)
+            page = result.write(out)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+        typer.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
         return
-    calibration_tables.show(found)
+    calibration_tables.show(result)
     if page is not None and out is not None:
         names = {"problem": "problem.toml", "evidence": "evidence.json", "figures": "figures"}
         for what, path in {"page": page, **{what: out / name for what, name in names.items()}}.items():

@@ -86,34 +86,34 @@ def _allocations(console: Console, result: Calibration) -> None:
     console.print()
 
 
-def _features(console: Console, found: FeatureFit) -> None:
+def _features(console: Console, fit: FeatureFit) -> None:
     """What features tell: their slopes, how well they foretell, what they gain."""
-    lines = [differing.coefficient_cells(entry) for entry in found.coefficients[:_SHOWN_ARMS]]
+    lines = [differing.coefficient_cells(entry) for entry in fit.coefficients[:_SHOWN_ARMS]]
     for head, rows in (
         (differing.COEFFICIENTS, lines),
-        (differing.FEATURE_GAINS, differing.feature_gain_cells(found)),
+        (differing.FEATURE_GAINS, differing.feature_gain_cells(fit)),
     ):
         table = terminal.table(*head)
         for row in rows:
             table.add_row(*map(_cell, row))
         console.print(table)
-    if found.usual:
-        console.print(Text(f"categories are beside the most frequent: {differing.usual_words(found)}"), soft_wrap=True)
-    console.print(Text(differing.features_summary(found)), soft_wrap=True)
+    if fit.usual:
+        console.print(Text(f"categories are beside the most frequent: {differing.usual_words(fit)}"), soft_wrap=True)
+    console.print(Text(differing.features_summary(fit)), soft_wrap=True)
     console.print()
 
 
-def _rounds(console: Console, found: RoundsFit) -> None:
+def _rounds(console: Console, fit: RoundsFit) -> None:
     """At least one success a round: what to expect, and how dependent arms are."""
     table = terminal.table(*differing.ROUND_GAINS)
-    for row in differing.round_gain_cells(found):
+    for row in differing.round_gain_cells(fit):
         table.add_row(*map(_cell, row))
     console.print(table)
-    for place, gain in enumerate(found.gains):
-        said = f"with {gain.choice.budget:g}: {differing.allocation_words(found, place)}"
-        console.print(Text(said), soft_wrap=True)
-        console.print(Text(f"  certificate: {differing.certificate(found, place)}"), soft_wrap=True)
-    console.print(Text(differing.rounds_summary(found)), soft_wrap=True)
+    for place, gain in enumerate(fit.gains):
+        line = f"with {gain.choice.budget:g}: {differing.allocation_words(fit, place)}"
+        console.print(Text(line), soft_wrap=True)
+        console.print(Text(f"  certificate: {differing.certificate(fit, place)}"), soft_wrap=True)
+    console.print(Text(differing.rounds_summary(fit)), soft_wrap=True)
     console.print()
 
 

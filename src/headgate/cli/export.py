@@ -27,8 +27,8 @@ def export(
     """
     if find_spec("pyarrow") is None:
         raise UnsupportedError("this needs pyarrow: pip install 'headgate[export]'")
-    with opened(database, migrate=False) as found:
+    with opened(database, migrate=False) as store:
         from headgate.service.export import export as write  # noqa: PLC0415  # an extra, and not light
 
-        rows = write(found, allocator, file)
+        rows = write(store, allocator, file)
     typer.echo(f"{rows:,} rows in {file}")

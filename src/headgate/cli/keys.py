@@ -46,7 +46,7 @@ def create(
     headgate keys create shop --scope admin --allocators 'shop-*,newsletter'
     """
     bound = None if allocators is None else [one.strip() for one in allocators.split(",")]
-    with opened(database, new=True) as found, found.transaction() as connection:
+    with opened(database, new=True) as store, store.transaction() as connection:
         from headgate.service.store.keys import create_key  # noqa: PLC0415  # an extra, and not light
 
         secret = create_key(connection, actor(), name, scope, rate, bound)
@@ -62,11 +62,11 @@ def list_keys(database: DatabaseOption = DATABASE) -> None:
     headgate keys list --database sqlite:///headgate.db
     """
     table = Table("id", "name", "scope", "rate", "allocators", "created", "revoked", show_edge=False, pad_edge=False)
-    with opened(database) as found:
+    with opened(database) as store:
         from headgate.service import clock  # noqa: PLC0415  # an extra, and not light
         from headgate.service.store.keys import all_keys  # noqa: PLC0415  # an extra, and not light
 
-        for key in found.look(all_keys):
+        for key in store.look(all_keys):
             revoked = clock.as_text(key.revoked_at) or ""
             bound, made = (key.allocators or "all").replace(" ", ","), clock.as_text(key.created_at)
             table.add_row(key.id, key.name, key.scope, f"{key.rate:g}/s", bound, made, revoked)
@@ -84,7 +84,7 @@ def revoke(
 
     headgate keys revoke 1f0c8a4be2d7
     """
-    with opened(database) as found, found.transaction() as connection:
+    with opened(database) as store, store.transaction() as connection:
         from headgate.service.store.keys import revoke_key  # noqa: PLC0415  # an extra, and not light
 
         revoke_key(connection, actor(), key)

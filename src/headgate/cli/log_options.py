@@ -38,25 +38,25 @@ def read(
     """Read the log by its format, its mapping or the options."""
     from headgate.calibration.reading import Columns, read_log  # noqa: PLC0415  # not light
 
-    given = {key: value for key, value in columns.items() if value is not None}
-    limit = given.get("limit")
+    options = {key: value for key, value in columns.items() if value is not None}
+    limit = options.get("limit")
     how: Columns | str
     if log_format is not None:
-        known = sorted(set(given) - {"limit"})
-        if known or mapping is not None:
+        names = sorted(set(options) - {"limit"})
+        if names or mapping is not None:
             raise ParameterError(
-                f"--format {log_format} knows its columns: leave out --{known[0] if known else 'mapping'}"
+                f"--format {log_format} knows its columns: leave out --{names[0] if names else 'mapping'}"
             )
         how = log_format
     elif mapping is not None:
-        how = Columns.read(mapping, **given)
+        how = Columns.read(mapping, **options)
     else:
-        missing = [f"--{name}" for name in ("arm", "success", "threshold") if name not in given]
+        missing = [f"--{name}" for name in ("arm", "success", "threshold") if name not in options]
         if missing:
             raise InputError(
                 f"say which columns matter: {', '.join(missing)} is missing (or give --format or --mapping)"
             )
-        how = Columns.of(given)
+        how = Columns.of(options)
     return read_log(
         source, how, engine=engine, limit=limit if log_format is not None else None, max_budget=max_budget,
         progress=lambda what: progress(what, 0, 0),
@@ -78,43 +78,43 @@ def read_trim(text: str | None) -> tuple[float, float] | None:
     return low, high
 
 
-def read_budgets(given: list[str] | None) -> list[float] | None:
+def read_budgets(texts: list[str] | None) -> list[float] | None:
     """Read amounts and START:STOP:STEP ranges, which include where they stop.
 
     >>> read_budgets(["100:200:50", "7.5"])
     [100.0, 150.0, 200.0, 7.5]
     """
-    if not given:
+    if not texts:
         return None
-    found: list[float] = []
-    for text in given:
+    budgets: list[float] = []
+    for text in texts:
         try:
             numbers = [float(part) for part in text.split(":")]
         except ValueError:
             numbers = []
         if len(numbers) == 1:
-            found += numbers
+            budgets += numbers
         elif len(numbers) == 3 and 0.0 < numbers[0] <= numbers[1] < float("inf") and numbers[2] > 0.0:
             steps = (numbers[1] - numbers[0]) / numbers[2]
             if steps > _BUDGETS:
                 raise ParameterError(f"--budget must be a range of at most {_BUDGETS} steps, got {text!r}")
-            found += [float(f"{numbers[0] + step * numbers[2]:.12g}") for step in range(int(steps + 1e-9) + 1)]
+            budgets += [float(f"{numbers[0] + step * numbers[2]:.12g}") for step in range(int(steps + 1e-9) + 1)]
         else:
             raise ParameterError(f"--budget must be an amount or START:STOP:STEP, such as 100:500:50, got {text!r}")
-    return found
+    return budgets
 
 
-def read_where(given: list[str] | None) -> dict[str, str] | None:
+def read_where(texts: list[str] | None) -> dict[str, str] | None:
     """Read COLUMN=VALUE texts."""
-    if not given:
+    if not texts:
         return None
-    found = {}
-    for text in given:
+    conditions = {}
+    for text in texts:
         column, equals, value = text.partition("=")
         if not equals or not column:
             raise ParameterError(f"--where must be COLUMN=VALUE, got {text!r}")
-        found[column] = value
-    return found
+        conditions[column] = value
+    return conditions
 
 
 def read_time_limit(text: str) -> float | str | None:
@@ -135,7 +135,7 @@ def read_features(text: str | None) -> tuple[str, ...] | None:
     """Read columns with commas between them."""
     if text is None:
         return None
-    found = tuple(name.strip() for name in text.split(","))
-    if not all(found):
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
         raise ParameterError(f"--features must be columns with commas between them, got {text!r}")
-    return found
+    return names

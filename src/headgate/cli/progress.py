@@ -25,9 +25,9 @@ def what_is_left(out: Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        made = sorted(path.name for path in out.iterdir()) if out is not None and out.is_dir() else []
-        left = f"{out} has {', '.join(made)}, perhaps of another calibration" if made else "nothing was written"
-        typer.echo(f"stopped; {left}. The log was only read: the same command begins again", err=True)
+        files = sorted(path.name for path in out.iterdir()) if out is not None and out.is_dir() else []
+        remains = f"{out} has {', '.join(files)}, perhaps of another calibration" if files else "nothing was written"
+        typer.echo(f"stopped; {remains}. The log was only read: the same command begins again", err=True)
         raise
 
 

@@ -42,18 +42,18 @@ def retract(
 
     headgate retract quiz --since 2026-03-01T08:00:00Z --until 2026-03-01T09:30:00Z
     """
-    with opened(database) as found:
+    with opened(database) as store:
         from headgate.service.engine.retractions import retract as take_back  # noqa: PLC0415  # an extra, and not light
         from headgate.service.record_bodies import RetractionRequest  # noqa: PLC0415  # an extra, and not light
 
         try:
-            said = {"key": key, "since": since, "until": until, "reason": reason}
-            body = RetractionRequest.model_validate(said)
+            fields = {"key": key, "since": since, "until": until, "reason": reason}
+            body = RetractionRequest.model_validate(fields)
         except ValueError as wrong:
             raise InputError(f"--key, --since and --until must say what to take back: {wrong}") from wrong
         name = retraction or f"cli-{hashlib.sha256(body.model_dump_json().encode()).hexdigest()[:16]}"
-        for one in _names(found, allocators):
-            with found.transaction() as connection:
+        for one in _names(store, allocators):
+            with store.transaction() as connection:
                 answer = take_back(connection, actor(), one, name, body)
             again = " (it had been before)" if answer.repeated else ""
             typer.echo(
@@ -78,11 +78,11 @@ def forget(
 
     headgate forget 'shop-*' customer-4711
     """
-    with opened(database) as found:
+    with opened(database) as store:
         from headgate.service.engine.removals import forget as remove  # noqa: PLC0415  # an extra, and not light
 
-        for one in _names(found, allocators):
-            with found.transaction() as connection:
+        for one in _names(store, allocators):
+            with store.transaction() as connection:
                 answer = remove(connection, actor(), one, subject, "subtract" if subtract else "keep")
             typer.echo(f"{one}: {answer.decisions} decisions are gone")
 
@@ -92,7 +92,7 @@ def _names(database: Database, pattern: str) -> list[str]:
     from headgate.service.store.keys import Asker  # noqa: PLC0415  # an extra, and not light
     from headgate.service.views import allocators  # noqa: PLC0415  # an extra, and not light
 
-    found = [one.name for one in database.look(lambda connection: allocators(connection, Asker(None, (pattern,))))]
-    if not found:
+    names = [one.name for one in database.look(lambda connection: allocators(connection, Asker(None, (pattern,))))]
+    if not names:
         raise InputError(f"there is no allocator {pattern!r}")
-    return found
+    return names

@@ -56,13 +56,13 @@ def replay(
     from headgate.service.backup import opened_backup  # noqa: PLC0415  # an extra, and not light
     from headgate.service.replay_log import replay as follow  # noqa: PLC0415  # an extra, and not light
 
-    chosen = _plain("policy", policy)
-    wanted = {"name": chosen} if isinstance(chosen, str) else chosen
-    terms: dict[str, Any] = {"policy": wanted, "law": _plain("law", law), "level": level, "resamples": resamples}
+    plain_policy = _plain("policy", policy)
+    policy_spec = {"name": plain_policy} if isinstance(plain_policy, str) else plain_policy
+    terms: dict[str, Any] = {"policy": policy_spec, "law": _plain("law", law), "level": level, "resamples": resamples}
     if half_life is not None or window is not None:
         terms["fades"] = _fades(half_life or None, window or None)
-    with opened_backup(backup) if backup is not None else opened(database, migrate=False) as found:
-        result = found.look(lambda connection: follow(connection, allocator, **terms), slow=True)
+    with opened_backup(backup) if backup is not None else opened(database, migrate=False) as store:
+        result = store.look(lambda connection: follow(connection, allocator, **terms), slow=True)
     if as_json:
         typer.echo(json.dumps(asdict(result)))
     else:

@@ -120,14 +120,14 @@ def serve(
         database = f"sqlite:///{tempfile.mkdtemp(prefix='headgate-demo-')}/demo.db"
     port = _free(host, port)
     warm_up()
-    with opened(database, new=True) as found:
-        missing = required and not any(key.revoked_at is None for key in found.look(all_keys))
+    with opened(database, new=True) as store:
+        missing = required and not any(key.revoked_at is None for key in store.look(all_keys))
     if missing:
         console.print("no API key exists yet: headgate keys create NAME --scope admin --database ...", style="yellow")
     if not required and not local:
         console.print(f"anyone who reaches {host} may decide and change: --keys asks for keys", style="yellow")
-    shown = f"[{host}]" if ":" in host else host
-    console.print(f"Headgate [bold]http://{shown}:{port}[/bold]  Ctrl-C stops it")
+    address = f"[{host}]" if ":" in host else host
+    console.print(f"Headgate [bold]http://{address}:{port}[/bold]  Ctrl-C stops it")
     console.print(f"state in {without_password(database)}", style="dim")
     Settings(
         database=database, keys=required, local=local, keep_days=keep_days, demo=demo, otel=otel
@@ -154,7 +154,7 @@ def _free(host: str, port: int) -> int:
     """Return the port if it can be listened on; for 0, one that can."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        with socket.create_server((host, port), family=family) as found:
-            return int(found.getsockname()[1])
+        with socket.create_server((host, port), family=family) as listener:
+            return int(listener.getsockname()[1])
     except (OSError, OverflowError) as cause:
         raise InputError(f"cannot listen on {host} port {port}: {cause}") from cause

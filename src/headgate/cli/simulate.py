@@ -149,11 +149,11 @@ def believe(lineup: dict[str, tuple[type[Policy], dict[str, Any]]], law: str) ->
     from headgate.laws import AUTO, AUTO_WHOLE, from_dict  # noqa: PLC0415  # not light
     from headgate.policies import Oracle, Thompson  # noqa: PLC0415  # not light
 
-    known = law if law == AUTO else from_dict(law)
+    parsed_law = law if law == AUTO else from_dict(law)
     for policy, options in lineup.values():
         learns = policy is Thompson if law in (AUTO, AUTO_WHOLE) else policy is not Oracle
         if learns and "law" not in options:
-            options["law"] = known
+            options["law"] = parsed_law
 
 
 def as_text(result: Result) -> str:

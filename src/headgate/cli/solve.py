@@ -83,8 +83,8 @@ def solve(
     pays = cast("Reward", reward)  # which solving checks
     options: dict[str, Any] = {"lower": least, "upper": most, "reward": pays, "tol": tol, "max_nodes": max_nodes}
     if value:
-        given = limits(problem, "--value", value, math.nan)
-        options["value"] = [own if math.isnan(v) else v for own, v in zip(problem.value.tolist(), given, strict=True)]
+        values = limits(problem, "--value", value, math.nan)
+        options["value"] = [own if math.isnan(v) else v for own, v in zip(problem.value.tolist(), values, strict=True)]
     best = (
         problem.budget_for(target, **options) if target is not None else problem.solve(budget, price=price, **options)
     )
@@ -120,12 +120,12 @@ def load_curves(path: Path) -> Problem:
     return Problem.from_curves(amounts, curves, names[1:])
 
 
-def limits(problem: Problem, option: str, given: list[str] | None, default: float) -> Any:
+def limits(problem: Problem, option: str, texts: list[str] | None, default: float) -> Any:
     """Return the limits of all arms from `ARM=AMOUNT` texts; the default alone if there are none."""
-    if not given:
+    if not texts:
         return default
     amounts = [default] * problem.arms
-    for text in given:
+    for text in texts:
         name, equals, amount = text.rpartition("=")
         try:
             value = float(amount)

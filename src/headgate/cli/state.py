@@ -37,8 +37,8 @@ def verify(url: UrlArgument = None, database: DatabaseOption = DATABASE) -> None
         read[name] = decisions
         status.update(f"{name}: {decisions:,} decisions")
 
-    with opened(database if url is None else url, migrate=False) as found, status:
-        _verified(found, progress)
+    with opened(database if url is None else url, migrate=False) as store, status:
+        _verified(store, progress)
     decisions, allocators = _many(sum(read.values()), "decision"), _many(len(read), "allocator")
     typer.echo(f"verified: {decisions} of {allocators}: all as the log says")
 
@@ -55,10 +55,10 @@ def backup(
 
     headgate backup monday.db --database postgresql://headgate@db/headgate
     """
-    with opened(database, migrate=False) as found:
+    with opened(database, migrate=False) as store:
         from headgate.service.backup import backup as copy  # noqa: PLC0415  # an extra, and not light
 
-        rows = copy(found, file)
+        rows = copy(store, file)
     typer.echo(f"{rows:,} rows in {file}")
 
 
@@ -74,11 +74,11 @@ def restore(
     """
     if not file.is_file():
         raise InputError(f"there is no backup {file}")
-    with _gone_if_it_fails(database), opened(database, new=True) as found:
+    with _gone_if_it_fails(database), opened(database, new=True) as store:
         from headgate.service.backup import restore as fill  # noqa: PLC0415  # an extra, and not light
 
-        rows = fill(file, found)
-        _verified(found)
+        rows = fill(file, store)
+        _verified(store)
     typer.echo(f"{rows:,} rows restored and verified")
 
 
@@ -92,10 +92,10 @@ def audit(
 
     headgate audit --limit 20 --database sqlite:///headgate.db
     """
-    with opened(database, migrate=False) as found:
+    with opened(database, migrate=False) as store:
         from headgate.service.store.audit import entries  # noqa: PLC0415  # an extra, and not light
 
-        for entry in found.look(lambda connection: entries(connection, limit)):
+        for entry in store.look(lambda connection: entries(connection, limit)):
             typer.echo(json.dumps(entry))
 
 
@@ -103,11 +103,11 @@ def audit(
 def _gone_if_it_fails(url: str) -> Iterator[None]:
     """Remove the SQLite file that the block made, with what lies beside it, unless it ends well."""
     path = Path(url.removeprefix("sqlite:///"))
-    made = str(path) != url and not path.exists()
+    is_new = str(path) != url and not path.exists()
     try:
         yield
     except BaseException:
-        for name in ("", "-wal", "-shm", "-journal") if made else ():
+        for name in ("", "-wal", "-shm", "-journal") if is_new else ():
             path.with_name(path.name + name).unlink(missing_ok=True)
         raise
 

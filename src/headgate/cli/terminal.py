@@ -30,12 +30,12 @@ def table(first: str, *others: str) -> Table:
 
 def command() -> str:
     """Return how to call this program again: by its name where that finds it, else as it was called."""
-    called = Path(sys.argv[0])
-    found = shutil.which("headgate")
-    if found is not None and called.exists() and Path(found).resolve() == called.resolve():
+    program = Path(sys.argv[0])
+    path = shutil.which("headgate")
+    if path is not None and program.exists() and Path(path).resolve() == program.resolve():
         return "headgate"
-    if called.name == "headgate" and called.exists():
-        return shlex.quote(str(called))
+    if program.name == "headgate" and program.exists():
+        return shlex.quote(str(program))
     return f"{shlex.quote(sys.executable)} -m headgate.cli"
 
 

@@ -162,8 +162,8 @@ class Learner:
 
 def learner_of(data: Json) -> Learner:
     """Read a learner."""
-    found: Learner = read(Learner, data)
-    return found
+    learner: Learner = read(Learner, data)
+    return learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +234,8 @@ def read_round(data: Json) -> Round:
         arm: True if result["success"] and result["threshold"] is None else result["threshold"]
         for arm, result in data["results"].items()
     }
-    found: Round = read(Round, {**data, "results": results})
-    return found
+    answer: Round = read(Round, {**data, "results": results})
+    return answer
 
 
 def many(member: str, kind: type[T]) -> Callable[[Json], list[T | ClientError]]:

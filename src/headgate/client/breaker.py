@@ -45,9 +45,9 @@ class Circuit:
         with self._lock:
             if self._open_until is None:
                 return
-            left = self._open_until - self._clock()
-            if left > 0.0:
-                raise UnavailableError(f"the service has not answered: it is asked again in {left:.1f} s")
+            rest = self._open_until - self._clock()
+            if rest > 0.0:
+                raise UnavailableError(f"the service has not answered: it is asked again in {rest:.1f} s")
             self._open_until = self._clock() + self._breaker.rest  # this one is the trial: nobody else until it is over
 
     def answered(self) -> None:

@@ -42,10 +42,10 @@ def _left(timeout: float | None) -> float | None:
     end = _END.get()
     if end is None:
         return timeout
-    left = end - time.monotonic()
-    if left <= 0.0:
+    rest = end - time.monotonic()
+    if rest <= 0.0:
         raise TimeoutError("the time for an answer is over")
-    return left if timeout is None else min(left, timeout)
+    return rest if timeout is None else min(rest, timeout)
 
 
 class _Instead:

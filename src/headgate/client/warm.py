@@ -52,9 +52,9 @@ def read_problem(file: str | Path) -> ProblemFile:
 def read_evidence(file: str | Path) -> dict[str, Any]:
     """Read evidence, as `Evidence.to_dict` writes it."""
     try:
-        found = json.loads(Path(file).read_text("utf-8"))
+        data = json.loads(Path(file).read_text("utf-8"))
     except (OSError, ValueError) as cause:
         raise InputError(f"{file}: cannot be read: {cause}") from cause
-    if not isinstance(found, dict) or "max_budget" not in found:
+    if not isinstance(data, dict) or "max_budget" not in data:
         raise InputError(f"{file}: is no evidence: it has no max_budget")
-    return found
+    return data

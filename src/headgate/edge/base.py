@@ -103,9 +103,9 @@ class EdgeBase:
         guard now.
         """
         terms = {
-            name: wanted
-            for name, wanted in (("value", value), ("eligible", eligible), ("lower", lower), ("upper", upper))
-            if wanted is not None
+            name: term
+            for name, term in (("value", value), ("eligible", eligible), ("lower", lower), ("upper", upper))
+            if term is not None
         }
         with self._lock:
             here = self._here
@@ -133,8 +133,8 @@ class EdgeBase:
         The first word about an arm wins: a repeat changes nothing, a contradiction is a `ConflictError`.
         """
         key = decision.decision_id if isinstance(decision, Decision) else decision
-        said = amounts or {}
-        unknown = next((arm for arm in said if arm not in results), None)
+        amounts = amounts or {}
+        unknown = next((arm for arm in amounts if arm not in results), None)
         if unknown is not None:
             raise InputError(f"amounts must be of arms that have a result, got {unknown!r}")
         with self._lock:
@@ -142,50 +142,50 @@ class EdgeBase:
                 return ()
             if key not in self._open:
                 raise InputError(f"there is no decision {key!r} of this edge that waits for results")
-            made, heard, got = self._open[key]
-            given = made.allocation or {}
-            strange = next((arm for arm in results if arm not in given), None)
+            waiting, earlier, earlier_amounts = self._open[key]
+            allocation = waiting.allocation or {}
+            strange = next((arm for arm in results if arm not in allocation), None)
             if strange is not None:
                 raise InputError(f"arm {strange!r} is not in decision {key!r}")
-            for arm in (arm for arm in results if arm in heard):
-                same = heard[arm] is results[arm] or heard[arm] == results[arm]
-                if not same or got[arm] != said.get(arm, given[arm]):
+            for arm in (arm for arm in results if arm in earlier):
+                same = earlier[arm] is results[arm] or earlier[arm] == results[arm]
+                if not same or earlier_amounts[arm] != amounts.get(arm, allocation[arm]):
                     raise ConflictError(f"decision {key!r} was reported otherwise before: {arm}")
-            new = {arm: result for arm, result in results.items() if arm not in heard}
+            new = {arm: result for arm, result in results.items() if arm not in earlier}
             if new:
-                now = {arm: said.get(arm, given[arm]) for arm in new}
-                self._here.learn(now, new)
-                heard |= new
-                got |= now
-                if all(arm in heard for arm, amount in given.items() if amount > 0.0):
-                    self._end(made, heard, got)
+                new_amounts = {arm: amounts.get(arm, allocation[arm]) for arm in new}
+                self._here.learn(new_amounts, new)
+                earlier |= new
+                earlier_amounts |= new_amounts
+                if all(arm in earlier for arm, amount in allocation.items() if amount > 0.0):
+                    self._end(waiting, earlier, earlier_amounts)
             return tuple(new)
 
-    def _end(self, decision: Decision, heard: Results, got: Mapping[str, float]) -> None:
+    def _end(self, decision: Decision, results: Results, amounts: Mapping[str, float]) -> None:
         """Wait for a decision no more, of which everything has been reported."""
         del self._open[decision.decision_id]
         self._over[decision.decision_id] = None
         if len(self._over) > _MOST_OPEN:
             self._over.popitem(last=False)
         if self._keep:
-            self._record(decision, heard, got)
+            self._record(decision, results, amounts)
 
-    def _record(self, decision: Decision, heard: Results, got: Mapping[str, float]) -> None:
+    def _record(self, decision: Decision, results: Results, amounts: Mapping[str, float]) -> None:
         """Keep a decision that is over for the next push."""
         if len(self._done) >= _MOST_DONE:
             self._done.popleft()
             self.dropped += 1
-        given = decision.allocation or {}
+        allocation = decision.allocation or {}
         self._done.append({
             "decision_id": decision.decision_id,
             "budget": decision.budget,
-            "allocation": {arm: amount for arm, amount in given.items() if amount > 0.0},
+            "allocation": {arm: amount for arm, amount in allocation.items() if amount > 0.0},
             "made_at": decision.created_at.isoformat(),
             "version": decision.version,
             "results": {
                 arm: {"success": result is not None, "threshold": None if result is True else result}
-                | ({} if got[arm] == given[arm] else {"amount": got[arm]})
-                for arm, result in heard.items()
+                | ({} if amounts[arm] == allocation[arm] else {"amount": amounts[arm]})
+                for arm, result in results.items()
             },
         })  # fmt: skip
 
@@ -193,9 +193,9 @@ class EdgeBase:
     def evidence(self) -> Evidence:
         """Everything known here, of all arms of the allocator: a copy."""
         with self._lock:
-            found = Evidence.empty(len(self._here.names), self._here.delta.max_budget)
-            found.bins[...] = self._here.evidence()
-            return found
+            evidence = Evidence.empty(len(self._here.names), self._here.delta.max_budget)
+            evidence.bins[...] = self._here.evidence()
+            return evidence
 
     @property
     def unsent(self) -> int:
@@ -238,8 +238,8 @@ class EdgeBase:
 
     def _pull_call(self) -> Call[Learner]:
         with self._lock:
-            known = None if self._deciding is None else (self._deciding.config, self._deciding.seq)
-            return calls.learner(self.name, known)
+            position = None if self._deciding is None else (self._deciding.config, self._deciding.seq)
+            return calls.learner(self.name, position)
 
     def _refuse(self, error: ConflictError) -> None:
         """Decide no more until a pull is answered again."""

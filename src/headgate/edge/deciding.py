@@ -92,10 +92,10 @@ class Deciding:
         """Split a budget."""
         if terms or type(budget) is not float:
             return dict(zip(self.active_names, self._decide(budget, terms).tolist(), strict=True))
-        drawn = self._ahead.get(budget)
-        if not drawn:
-            drawn = self._draw(budget)
-        return dict(zip(self.active_names, drawn.pop(), strict=True))
+        draws = self._ahead.get(budget)
+        if not draws:
+            draws = self._draw(budget)
+        return dict(zip(self.active_names, draws.pop(), strict=True))
 
     def _decide(self, budget: float, terms: Mapping[str, Any]) -> Floats:
         """Begin a round, the next; rounds are counted through all that was pulled, so no noise comes twice."""
@@ -106,14 +106,14 @@ class Deciding:
 
     def _draw(self, budget: float) -> list[list[float]]:
         """Draw a decision, and many at once when so much is known that a few results more hardly change it."""
-        known = int(self._sum.trials.sum()) // (_AHEAD * _PER_DECISION * max(len(self._active), 1))
-        drawn = [self._decide(budget, {}).tolist()]
-        if known > 0 and isinstance(self._state, ThompsonState):
-            drawn += self._more(self._state, budget)
+        enough = _AHEAD * _PER_DECISION * max(len(self._active), 1)
+        draws = [self._decide(budget, {}).tolist()]
+        if self._sum.trials.sum() >= enough and isinstance(self._state, ThompsonState):
+            draws += self._more(self._state, budget)
         if len(self._ahead) >= _MOST_BUDGETS:
             self._ahead.clear()
-        self._ahead[budget] = drawn
-        return drawn
+        self._ahead[budget] = draws
+        return draws
 
     def _more(self, state: ThompsonState, budget: float) -> list[list[float]]:
         """Draw decisions more in the round that `state` has just decided: from the same posterior, which costs most."""
@@ -136,49 +136,49 @@ class Deciding:
 
     def _by_place(self, terms: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is special about a decision, in the order of the arms in use."""
-        found: dict[str, Any] = {}
+        by_place: dict[str, Any] = {}
         for name, usual in (("value", self.policy.value), ("lower", 0.0), ("upper", np.inf), ("eligible", False)):
-            wanted = terms.get(name)
-            if wanted is not None:
-                found[name] = np.broadcast_to(usual, len(self._active)).copy()
-                for arm, number in (dict.fromkeys(wanted, True) if name == "eligible" else wanted).items():
+            term = terms.get(name)
+            if term is not None:
+                by_place[name] = np.broadcast_to(usual, len(self._active)).copy()
+                for arm, number in (dict.fromkeys(term, True) if name == "eligible" else term).items():
                     if arm not in self._place_in_use:
                         raise UnknownArmError(f"{name} names {arm!r}, which is no arm in use")
-                    found[name][self._place_in_use[arm]] = number
-        return found
+                    by_place[name][self._place_in_use[arm]] = number
+        return by_place
 
     # -- learn ---------------------------------------------------------------------------------------------------------
 
     def learn(self, amounts: Mapping[str, float], results: Results) -> None:
         """Count results of arms, which got these amounts; raise, and count nothing, if they cannot be."""
         arms = len(self.names)
-        x, seen = np.zeros(arms), np.full(arms, np.nan)
-        won, told = np.zeros(arms, dtype=np.bool_), np.zeros(arms, dtype=np.bool_)
+        x, thresholds = np.zeros(arms), np.full(arms, np.nan)
+        won, reported = np.zeros(arms, dtype=np.bool_), np.zeros(arms, dtype=np.bool_)
         for arm, result in results.items():
             place = self._place[arm]
-            x[place], told[place] = amounts[arm], True
+            x[place], reported[place] = amounts[arm], True
             if result is not None:
                 won[place] = True
                 if result is not True:
-                    seen[place] = result
+                    thresholds[place] = result
         if self._whole.any():
             x[self._whole] = np.floor(x[self._whole])
-        feedback = Feedback(won, seen, told)
+        feedback = Feedback(won, thresholds, reported)
         self.delta.record(x, feedback)
         self._sum.record(x, feedback)
         self._share()
 
     def cut(self) -> tuple[Evidence, dict[str, Any]]:
         """Take out of what was seen as much as one push may have: as evidence, and as plain data."""
-        held = np.flatnonzero(self.delta.trials)
-        cells = np.cumsum((self.delta.bins[held] != 0.0).any(axis=-2).sum(axis=(-1, -2)))
-        taken = held[: max(int(np.searchsorted(cells, _MOST_CELLS, side="right")), 1)]
+        arms = np.flatnonzero(self.delta.trials)
+        cells = np.cumsum((self.delta.bins[arms] != 0.0).any(axis=-2).sum(axis=(-1, -2)))
+        places = arms[: max(int(np.searchsorted(cells, _MOST_CELLS, side="right")), 1)]
         part = Evidence.empty(self.delta.arms, self.delta.max_budget)
-        part.bins[taken] = self.delta.bins[taken]
-        self.delta.bins[taken] = 0.0
-        names = [self.names[place] for place in taken]
+        part.bins[places] = self.delta.bins[places]
+        self.delta.bins[places] = 0.0
+        names = [self.names[place] for place in places]
         plain = (
-            replace(part, bins=part.bins[taken]).to_dict(names) if names else {**part.to_dict(self.names), "arms": {}}
+            replace(part, bins=part.bins[places]).to_dict(names) if names else {**part.to_dict(self.names), "arms": {}}
         )
         return part, plain
 

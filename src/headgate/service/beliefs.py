@@ -13,7 +13,7 @@ from headgate.estimators import Estimate, Peak, likelihood, most_likely
 from headgate.evidence import Evidence
 from headgate.laws import Floats, Law
 from headgate.oracle import Allocation, solve
-from headgate.service.engine.known import ask_of_anybody
+from headgate.service.engine.features import ask_of_anybody
 from headgate.service.engine.learner import Learner
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import schema
@@ -64,8 +64,8 @@ def believe(connection: Connection, row: RowMapping) -> Belief:
     law, evidence, budget = learner.law, learner.state.evidence, typical_budget(row, learner.spec.max_budget)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
         estimate = likelihood(law, evidence, level=LEVEL)
-        came, often = zip(*(_budgets(connection, row) or [(budget, 1)]), strict=True)
-        value = float(np.average([_successes(learner, estimate, amount) for amount in came], weights=often))
+        amounts, often = zip(*(_budgets(connection, row) or [(budget, 1)]), strict=True)
+        value = float(np.average([_successes(learner, estimate, amount) for amount in amounts], weights=often))
         belief = Belief(
             learner.spec, learner.active_names, _at(estimate, law), evidence, learner.active,
             learner.evidence.trials[learner.active], learner.evidence.successes[learner.active], estimate, budget,
@@ -111,11 +111,11 @@ def _budgets(connection: Connection, row: RowMapping) -> list[tuple[float, int]]
     """
     table = schema.decisions.c
     latest = select(table.budget).where(table.allocator_id == row["id"], table.round >= row["decisions"] - _LATEST)
-    known = sorted(connection.execute(latest.where(table.budget.is_not(None))).scalars())
-    values, often = np.unique(known, return_counts=True)
+    budgets = sorted(connection.execute(latest.where(table.budget.is_not(None))).scalars())
+    values, often = np.unique(budgets, return_counts=True)
     if len(values) <= _GROUPS:
         return list(zip(values.tolist(), often.tolist(), strict=True))
-    return [(float(np.mean(group)), len(group)) for group in np.array_split(known, _GROUPS)]
+    return [(float(np.mean(group)), len(group)) for group in np.array_split(budgets, _GROUPS)]
 
 
 def _value_interval(belief: Belief) -> tuple[float, float]:

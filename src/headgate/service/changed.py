@@ -52,11 +52,11 @@ class Scan:
         return np.argmax(self.ratio, axis=0)
 
 
-def scan(law: Law, seen: Evidence) -> Scan:
+def scan(law: Law, evidence: Evidence) -> Scan:
     """Compare one curve with two, at every border of windows of evidence: (windows, K)."""
-    total = Evidence(seen.max_budget, seen.bins.sum(axis=0), seen.edges)
+    total = Evidence(evidence.max_budget, evidence.bins.sum(axis=0), evidence.edges)
     peak = most_likely(law, total)
-    first = np.cumsum(seen.bins, axis=0)[:-1]
+    first = np.cumsum(evidence.bins, axis=0)[:-1]
     sides = [
         maximum(peak.form, peak.whole, replace(total, bins=bins), prior, start=np.broadcast_to(peak.fit.theta, theta))
         for bins in (first, total.bins - first)
@@ -71,45 +71,48 @@ def changed(connection: Connection, allocator_id: int, belief: Belief, arms: lis
 
     None: not enough windows have ended yet.
     """
-    ended = {end: cells for end, (cells, gone) in windows.read(connection, allocator_id).items() if not gone}
-    if len(ended) < _FEW or not arms:
+    cells_by_end = {end: cells for end, (cells, gone) in windows.read(connection, allocator_id).items() if not gone}
+    if len(cells_by_end) < _FEW or not arms:
         return None
     place = {int(belief.positions[arm]): i for i, arm in enumerate(arms)}
-    seen = Evidence.empty(len(arms), belief.spec.max_budget, (len(ended),))
-    for window, cells in enumerate(ended.values()):
+    evidence = Evidence.empty(len(arms), belief.spec.max_budget, (len(cells_by_end),))
+    for window, cells in enumerate(cells_by_end.values()):
         for position, kind, cell, number, total in cells.tolist():
             if position in place:
-                seen.bins[window, place[position], kind, :, cell] = number, total
+                evidence.bins[window, place[position], kind, :, cell] = number, total
     law = PerArm(tuple(belief.law.of_arm(arm) for arm in arms))
     with np.errstate(all="ignore"):  # arms of which nothing is known
-        found = scan(law, seen)
-        lines = [_line(found, law, seen, list(ended), i) | {"name": belief.names[arm]} for i, arm in enumerate(arms)]
-    return {"at": [clock.as_text(end) for end in ended], "threshold": THRESHOLD, "arms": lines}
+        result = scan(law, evidence)
+        lines = [
+            _line(result, law, evidence, list(cells_by_end), i) | {"name": belief.names[arm]}
+            for i, arm in enumerate(arms)
+        ]
+    return {"at": [clock.as_text(end) for end in cells_by_end], "threshold": THRESHOLD, "arms": lines}
 
 
-def _line(found: Scan, law: Law, seen: Evidence, ends: list[int], arm: int) -> dict[str, Any]:
+def _line(result: Scan, law: Law, evidence: Evidence, ends: list[int], arm: int) -> dict[str, Any]:
     """Return what is shown of an arm."""
-    played, means = seen.counts("played")[:, arm], seen.means("played")[:, arm]
+    played, means = evidence.counts("played")[:, arm], evidence.means("played")[:, arm]
     trials, one = played.sum(axis=-1), law.of_arm(arm)
     amount = float((played * means).sum() / max(played.sum(), 1.0))
 
     def chance(theta: Floats, x: Any) -> Floats:
         return np.asarray(special.expit(theta[1]) * one.cdf(x, np.exp(theta[0])))
 
-    expected = (played * chance(found.whole.theta[arm], means)).sum(axis=-1)
-    best = int(found.best[arm])
+    expected = (played * chance(result.whole.theta[arm], means)).sum(axis=-1)
+    best = int(result.best[arm])
     changed = None
-    if found.ratio[best, arm] >= THRESHOLD:
-        sides = [float(chance(fit.theta[best, arm], amount)) for fit in (found.before, found.after)]
+    if result.ratio[best, arm] >= THRESHOLD:
+        sides = [float(chance(fit.theta[best, arm], amount)) for fit in (result.before, result.after)]
         changed = {
             "at": clock.as_text(ends[best]),
             "window": best,
-            "ratio": float(found.ratio[best, arm]),
+            "ratio": float(result.ratio[best, arm]),
             "amount": amount,
             "before": sides[0],
             "after": sides[1],
         }
-    won = seen.successes[:, arm]
+    won = evidence.successes[:, arm]
     return {
         "trials": trials.astype(int).tolist(),
         "share": [float(w / t) if t else None for w, t in zip(won, trials, strict=True)],

@@ -37,5 +37,5 @@ def of(moment: datetime) -> int:
     >>> of(datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC))
     1700000000000000
     """
-    known = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return round((known - _EPOCH) / timedelta(microseconds=1))
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return round((aware - _EPOCH) / timedelta(microseconds=1))

@@ -117,15 +117,15 @@ def difference(versions: Sequence[tuple[Side, Side]]) -> Difference | None:
 
 def sides(sums: Iterable[ModeSum]) -> list[tuple[Side, Side]]:
     """Return the policy's side and the baseline's of each version in which the two were drawn."""
-    found: dict[int, tuple[Side, Side]] = {}
+    by_version: dict[int, tuple[Side, Side]] = {}
     for one in sums:
         side = Side(one.decisions, one.complete, float(one.worth), float(one.squares))
-        ours, base = found.get(one.version, (Side(), Side()))
+        ours, base = by_version.get(one.version, (Side(), Side()))
         if one.mode == "holdout":
-            found[one.version] = ours, base + side
+            by_version[one.version] = ours, base + side
         elif one.mode in {"policy", "guard"}:
-            found[one.version] = ours + side, base
-    return [(ours, base) for ours, base in found.values() if ours.decisions and base.decisions]
+            by_version[one.version] = ours + side, base
+    return [(ours, base) for ours, base in by_version.values() if ours.decisions and base.decisions]
 
 
 def compare(connection: Connection, name: str, level: float = LEVEL) -> Comparison:
@@ -150,7 +150,7 @@ def comparison_of(row: schema.Fields, sums: Sequence[ModeSum], level: float = LE
     spec = AllocatorSpec.model_validate_json(row["spec"])
     versions = sides(sums)
     ours, base = (sum((pair[side] for pair in versions), Side()) for side in (0, 1))
-    found = difference(versions)
+    estimate = difference(versions)
     modes: dict[str, int] = {}
     for one in sums:
         modes[one.mode] = modes.get(one.mode, 0) + one.decisions
@@ -159,15 +159,15 @@ def comparison_of(row: schema.Fields, sums: Sequence[ModeSum], level: float = LE
             "allocator": row["name"],
             "baseline": spec.baseline,
             "holdout": spec.holdout,
-            "status": _status(spec, found, base),
-            "words": _words(spec, found, ours, base, level),
+            "status": _status(spec, estimate, base),
+            "words": _words(spec, estimate, ours, base, level),
             "caution": _caution(ours, base),
             "policy_side": _compared(ours),
             "baseline_side": _compared(base),
-            "difference": None if found is None else found.value,
-            "interval": None if found is None else found.once(level),
-            "always_interval": None if found is None else found.always(level),
-            "relative": None if found is None or base.worth <= 0.0 else found.value / base.mean,
+            "difference": None if estimate is None else estimate.value,
+            "interval": None if estimate is None else estimate.once(level),
+            "always_interval": None if estimate is None else estimate.always(level),
+            "relative": None if estimate is None or base.worth <= 0.0 else estimate.value / base.mean,
             "level": level,
             "modes": modes,
         }
@@ -179,8 +179,8 @@ def _compared(side: Side) -> Compared:
     return Compared(decisions=side.decisions, complete=side.complete, value_per_decision=mean)
 
 
-def _status(spec: AllocatorSpec, found: Difference | None, base: Side) -> str:
-    if found is not None:
+def _status(spec: AllocatorSpec, estimate: Difference | None, base: Side) -> str:
+    if estimate is not None:
         return "compared"
     if spec.baseline is None:
         return "no baseline"
@@ -189,14 +189,15 @@ def _status(spec: AllocatorSpec, found: Difference | None, base: Side) -> str:
     return "too few" if spec.holdout or base.decisions else "no holdout"
 
 
-def _words(spec: AllocatorSpec, found: Difference | None, ours: Side, base: Side, level: float) -> str:
+def _words(spec: AllocatorSpec, estimate: Difference | None, ours: Side, base: Side, level: float) -> str:
     """Say in a sentence what is known."""
-    if found is not None:
-        low, high = found.always(level)
-        sign = "more" if found.value >= 0.0 else "less"
+    if estimate is not None:
+        low, high = estimate.always(level)
+        sign = "more" if estimate.value >= 0.0 else "less"
         chance = "which chance may explain" if low <= 0.0 <= high else "which chance does not explain"
         return (
-            f"A decision of the policy's was worth {abs(found.value):.4g} {sign} than one of the baseline's, {chance}: "
+            f"A decision of the policy's was worth {abs(estimate.value):.4g} {sign} than one of the baseline's, "
+            f"{chance}: "
             f"at all times together the {100.0 * level:.4g}% interval of the difference is {low:.4g} to {high:.4g}."
         )
     if spec.baseline is None:

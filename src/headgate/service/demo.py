@@ -75,11 +75,11 @@ async def play(service: Service, world: World, rng: np.random.Generator, rounds:
     if not await _created(service, world):
         return
     async with asyncio.TaskGroup() as students:
-        seen = 0
-        while seen < rounds:
+        number = 0
+        while number < rounds:
             students.create_task(student(service, world, rng))
-            seen += 1
-            await asyncio.sleep(next(seconds for most, seconds in _OFTEN if seen <= most))
+            number += 1
+            await asyncio.sleep(next(seconds for most, seconds in _OFTEN if number <= most))
 
 
 async def _created(service: Service, world: World) -> bool:
@@ -98,8 +98,8 @@ async def _created(service: Service, world: World) -> bool:
 async def student(service: Service, world: World, rng: np.random.Generator, hurry: float = 1.0) -> None:
     """Get an allocation, try it, and report what came of it, more or less."""
     try:
-        asked = DecisionRequest(budget=world.budget(rng))
-        decision = json.loads(await service.queue.ask(Decide(world.name, asked)))
+        request = DecisionRequest(budget=world.budget(rng))
+        decision = json.loads(await service.queue.ask(Decide(world.name, request)))
         results = _results(world.problem, decision["allocation"], rng)
         fate, delay = rng.random(), rng.exponential(0.8)
         if fate < 0.02:

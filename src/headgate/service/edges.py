@@ -17,35 +17,41 @@ from headgate.service.store import schema
 from headgate.service.store.rows import row_of
 
 
-def learner(connection: Connection, name: str, known: tuple[int, int] | None) -> LearnerBody:
+def learner(connection: Connection, name: str, position: tuple[int, int] | None) -> LearnerBody:
     """Return what an edge decides with."""
     row = row_of(connection, name)
-    return LearnerBody.model_validate(learner_body(Learner(connection, row), known, row["archived_at"] is not None))
+    return LearnerBody.model_validate(learner_body(Learner(connection, row), position, row["archived_at"] is not None))
 
 
 def edges(connection: Connection, name: str) -> Edges:
     """Return the edges of an allocator and what they have pushed."""
     row, table = row_of(connection, name), schema.pushes.c
     sums = [func.sum(column) for column in (table.trials, table.decided)]
-    found = connection.execute(
+    rows = connection.execute(
         select(table.edge, func.count(), *sums, func.max(table.pushed_at))
         .where(table.allocator_id == row["id"])
         .group_by(table.edge)
         .order_by(table.edge)
     )
     items = [
-        {"edge": edge, "pushes": pushes, "trials": int(trials), "decisions": int(made), "last_at": clock.as_text(last)}
-        for edge, pushes, trials, made, last in found
+        {
+            "edge": edge,
+            "pushes": pushes,
+            "trials": int(trials),
+            "decisions": int(decisions),
+            "last_at": clock.as_text(last),
+        }
+        for edge, pushes, trials, decisions, last in rows
     ]
     return Edges(edges=[EdgeItem.model_validate(item) for item in items])
 
 
 def pushed(
-    connection: Connection, allocator_id: int, names: Sequence[str], gone: Container[tuple[str, int]] = ()
+    connection: Connection, allocator_id: int, names: Sequence[str], retracted: Container[tuple[str, int]] = ()
 ) -> Iterator[tuple[int, Evidence] | str]:
     """Go through what edges pushed: when, and its evidence, and a line for everything that is not as it came.
 
-    Pushes that are `gone`, taken back, have no evidence any more. Of those that are emptied, after their time, the
+    Pushes that are `retracted` have no evidence any more. Of those that are emptied, after their time, the
     evidence is left.
 
     The decisions of a push are the edge's own record. Whether they are what it saw, only the edge can say; that they
@@ -67,5 +73,5 @@ def pushed(
             yield f"{where} says {row.trials} results, by its evidence it has {int(new.trials.sum())}"
         if len(body.decisions) != row.decided and row.emptied_at is None:
             yield f"{where} says {row.decided} decisions, it has {len(body.decisions)}"
-        if (row.edge, row.number) not in gone:
+        if (row.edge, row.number) not in retracted:
             yield row.pushed_at, new

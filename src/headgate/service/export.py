@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select
 
 from headgate.errors import InputError
 from headgate.service import clock
-from headgate.service.engine.records import Heard, LoggedDecision, hear
+from headgate.service.engine.records import LoggedDecision, Reports, read_reports
 from headgate.service.store import Database, schema
 from headgate.service.store.rows import row_of
 
@@ -51,17 +51,17 @@ def pages(connection: Connection, name: str) -> Iterator[list[Row]]:
     after = -1
     while True:
         query = select(table).where(table.c.allocator_id == row["id"], table.c.round > after)
-        found = connection.execute(query.order_by(table.c.round).limit(_PAGE)).mappings().all()
-        if not found:
+        rows = connection.execute(query.order_by(table.c.round).limit(_PAGE)).mappings().all()
+        if not rows:
             break
-        heard = {(row["id"], one["round"]): Heard() for one in found}
-        hear(connection, heard)
+        reports = {(row["id"], one["round"]): Reports() for one in rows}
+        read_reports(connection, reports)
         yield [
             line | {"key": one["key_id"], "subject": one["subject"]}
-            for one in found
-            for line in _rows(LoggedDecision.of_row(one), heard[row["id"], one["round"]])
+            for one in rows
+            for line in _rows(LoggedDecision.of_row(one), reports[row["id"], one["round"]])
         ]
-        after = found[-1]["round"]
+        after = rows[-1]["round"]
     pushes = schema.pushes.c
     numbers = select(pushes.edge, pushes.number).where(pushes.allocator_id == row["id"])
     for edge, number in connection.execute(numbers.order_by(pushes.edge, pushes.number)).all():
@@ -71,16 +71,16 @@ def pages(connection: Connection, name: str) -> Iterator[list[Row]]:
             yield [line | {"key": key, "subject": None} for decision in decisions for line in _pushed(decision, edge)]
 
 
-def _rows(decision: LoggedDecision, heard: Heard) -> Iterator[Row]:
-    given: dict[str, float | None] = {}
-    if decision.allocation is None and heard.spent is None:
-        given = dict.fromkeys((arm for arm, _ in decision.steps or ()), None)
+def _rows(decision: LoggedDecision, reports: Reports) -> Iterator[Row]:
+    allocation: dict[str, float | None] = {}
+    if decision.allocation is None and reports.spent is None:
+        allocation = dict.fromkeys((arm for arm, _ in decision.steps or ()), None)
     else:
-        given |= decision.amounts(heard.spent)
+        allocation |= decision.amounts(reports.spent)
     context = json.loads(decision.request).get("context")
-    for arm in given | heard.results:
-        result = heard.results.get(arm)
-        told = arm in heard.results
+    for arm in allocation | reports.results:
+        result = reports.results.get(arm)
+        reported = arm in reports.results
         yield {
             "decision_id": decision.id,
             "round": decision.round,
@@ -88,36 +88,36 @@ def _rows(decision: LoggedDecision, heard: Heard) -> Iterator[Row]:
             "created_at": decision.created_at,
             "expires_at": decision.expires_at,
             "budget": decision.budget,
-            "spent": heard.spent,
+            "spent": reports.spent,
             "arm": arm,
-            "given": given.get(arm),
-            "amount": heard.amounts.get(arm, given.get(arm)),
-            "success": result is not None if told else None,
+            "given": allocation.get(arm),
+            "amount": reports.amounts.get(arm, allocation.get(arm)),
+            "success": result is not None if reported else None,
             "threshold": None if result is None or result is True else result,
             "context": None if context is None else json.dumps(context, ensure_ascii=False),
             "version": decision.version,
             "mode": decision.mode,
             "probability": decision.probability,
-            "policy_amount": None if decision.wanted is None else decision.wanted.get(arm),
+            "policy_amount": None if decision.policy_allocation is None else decision.policy_allocation.get(arm),
         }
 
 
 def _pushed(decision: dict[str, Any], edge: str) -> Iterator[Row]:
-    made = clock.of(datetime.fromisoformat(decision["made_at"]))
+    created_at = clock.of(datetime.fromisoformat(decision["made_at"]))
     for arm in decision["allocation"] | decision["results"]:
-        result, given = decision["results"].get(arm), decision["allocation"].get(arm, 0.0)
+        result, share = decision["results"].get(arm), decision["allocation"].get(arm, 0.0)
         amount = None if result is None else result["amount"]
         yield {
             "decision_id": decision["decision_id"],
             "round": None,
             "edge": edge,
-            "created_at": made,
+            "created_at": created_at,
             "expires_at": None,
             "budget": decision["budget"],
             "spent": None,
             "arm": arm,
-            "given": given,
-            "amount": given if amount is None else amount,
+            "given": share,
+            "amount": share if amount is None else amount,
             "success": None if result is None else result["success"],
             "threshold": None if result is None else result["threshold"],
             "context": None,

@@ -38,12 +38,12 @@ class Trials:
     decision: NDArray[np.int64]
     """From 0 on, in order."""
     arm: NDArray[np.int64]
-    given: Floats
+    amount: Floats
     """0 for an arm that got nothing."""
     success: NDArray[np.bool_]
     threshold: Floats
     """NaN: not a success, or one whose threshold nobody knows."""
-    wanted: Floats
+    policy_amount: Floats
     """What it would have got."""
     value: Floats
     """Of a success."""
@@ -84,7 +84,7 @@ def estimate(
     resamples: int = 200,
     seed: int = 0,
 ) -> Replayed:
-    """Return what the wanted amounts would have earned in `count` decisions, of which some may have no row."""
+    """Return what the policy's amounts would have earned in `count` decisions, of which some may have no row."""
     if not 0.0 < level < 1.0:
         raise InputError(f"level must be within (0, 1), got {level!r}")
     if resamples < 2:
@@ -92,9 +92,9 @@ def estimate(
     if not trials.decision.size:
         raise InputError("there is no complete decision that splits a budget at once: nothing can be replayed")
     sure, low, high = _certain(trials)
-    open_rows = ~sure & (trials.wanted > 0.0)
+    open_rows = ~sure & (trials.policy_amount > 0.0)
     reach = _reach(trials)
-    beyond = open_rows & (trials.wanted > reach[trials.arm])
+    beyond = open_rows & (trials.policy_amount > reach[trials.arm])
     per = _Worth(trials, count, cascade)
     filled = _filled(trials, open_rows, np.ones(count), reach)
     at_least = np.where(open_rows, filled, low)
@@ -107,7 +107,7 @@ def estimate(
             both = [per.of(q) for q in (under, np.where(beyond, 1.0, under))]
             ends.append([float(w @ v / count) for v in (*both, both[0] - earned, both[1] - earned)])
     outer = np.quantile(np.array(ends), [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
-    asked = max(int(np.sum(trials.wanted > 0.0)), 1)
+    total = max(int(np.sum(trials.policy_amount > 0.0)), 1)
     return Replayed(
         decisions=count,
         left_out=left_out,
@@ -117,29 +117,29 @@ def estimate(
         bounds=(float(per.of(low).mean()), float(per.of(high).mean())),
         difference=float((value - earned).mean()),
         difference_interval=(float(outer[0, 2]), float(max(outer[1, 3], (top - earned).mean()))),
-        known=1.0 - float(open_rows.sum()) / asked,
-        beyond=float(beyond.sum()) / asked,
+        known=1.0 - float(open_rows.sum()) / total,
+        beyond=float(beyond.sum()) / total,
         level=level,
     )
 
 
 def _certain(trials: Trials) -> tuple[NDArray[np.bool_], Floats, Floats]:
     """Return which outcomes the log tells, and the least and the most that each may be."""
-    told = trials.success & ~np.isnan(trials.threshold)
-    within = np.zeros(len(told), dtype=np.bool_)
-    np.less_equal(trials.threshold, trials.wanted * (1.0 + 1e-12), out=within, where=told)
-    enough = trials.wanted >= trials.given * (1.0 - 1e-12)
-    less = trials.wanted <= trials.given * (1.0 + 1e-12)
-    sure = told | np.where(trials.success, enough, less) | (trials.wanted <= 0.0)
-    won = np.where(told, within, trials.success & (trials.wanted > 0.0))
+    exact = trials.success & ~np.isnan(trials.threshold)
+    within = np.zeros(len(exact), dtype=np.bool_)
+    np.less_equal(trials.threshold, trials.policy_amount * (1.0 + 1e-12), out=within, where=exact)
+    enough = trials.policy_amount >= trials.amount * (1.0 - 1e-12)
+    less = trials.policy_amount <= trials.amount * (1.0 + 1e-12)
+    sure = exact | np.where(trials.success, enough, less) | (trials.policy_amount <= 0.0)
+    won = np.where(exact, within, trials.success & (trials.policy_amount > 0.0))
     return sure, np.where(sure, won, 0.0).astype(np.float64), np.where(sure, won, 1.0).astype(np.float64)
 
 
-def _seen(trials: Trials, arm: int, weights: Floats) -> Seen:
+def _rows_of_arm(trials: Trials, arm: int, weights: Floats) -> Seen:
     """Return the rows of an arm that got something; a success of unknown threshold counts at its amount."""
-    mine = (trials.arm == arm) & (trials.given > 0.0)
-    at = np.where(np.isnan(trials.threshold), trials.given, trials.threshold)
-    rows = trials.given[mine], trials.success[mine], at[mine], weights[..., trials.decision[mine]]
+    mine = (trials.arm == arm) & (trials.amount > 0.0)
+    at = np.where(np.isnan(trials.threshold), trials.amount, trials.threshold)
+    rows = trials.amount[mine], trials.success[mine], at[mine], weights[..., trials.decision[mine]]
     return Seen(*rows, stopped=True, least=0.0)
 
 
@@ -147,30 +147,30 @@ def _reach(trials: Trials) -> Floats:
     """Return the largest amount of each arm at which `LEAST` rows were still open; 0: none was."""
     reach = np.zeros(int(trials.arm.max()) + 1)
     for arm in range(reach.size):
-        mine = (trials.arm == arm) & (trials.given > 0.0)
-        ended = np.where(trials.success & ~np.isnan(trials.threshold), trials.threshold, trials.given)[mine]
-        if ended.size >= LEAST:
-            reach[arm] = np.sort(ended)[-LEAST]
+        mine = (trials.arm == arm) & (trials.amount > 0.0)
+        ends = np.where(trials.success & ~np.isnan(trials.threshold), trials.threshold, trials.amount)[mine]
+        if ends.size >= LEAST:
+            reach[arm] = np.sort(ends)[-LEAST]
     return reach
 
 
 def _filled(trials: Trials, rows: NDArray[np.bool_], weights: Floats, reach: Floats) -> Floats:
     """Return the chance of success of these rows by Kaplan and Meier, as far as it is known: (..., rows), else 0."""
-    found = np.zeros((*weights.shape[:-1], len(rows)))
+    chances = np.zeros((*weights.shape[:-1], len(rows)))
     for arm in np.unique(trials.arm[rows]):
-        seen = _seen(trials, int(arm), weights)
+        rows_of_arm = _rows_of_arm(trials, int(arm), weights)
         if reach[arm] <= 0.0:
             continue
         place = np.flatnonzero(rows & (trials.arm == arm))
-        x, a = (np.minimum(v[place], reach[arm]) for v in (trials.wanted, trials.given))
+        x, a = (np.minimum(v[place], reach[arm]) for v in (trials.policy_amount, trials.amount))
         points, back = np.unique(np.concatenate([x, a]), return_inverse=True)
-        curve = np.nan_to_num(seen.replay(points))[..., back]
+        curve = np.nan_to_num(rows_of_arm.replay(points))[..., back]
         at_x, at_a = curve[..., : len(place)], curve[..., len(place) :]
         with np.errstate(invalid="ignore", divide="ignore"):
             more = np.where(at_a < 1.0, (at_x - at_a) / (1.0 - at_a), 0.0)
             less = np.where(at_a > 0.0, at_x / at_a, 0.0)
-        found[..., place] = np.clip(np.where(trials.success[place], less, more), 0.0, 1.0)
-    return found
+        chances[..., place] = np.clip(np.where(trials.success[place], less, more), 0.0, 1.0)
+    return chances
 
 
 class _Worth:

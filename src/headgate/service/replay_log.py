@@ -21,9 +21,9 @@ from headgate.evidence.fading import FadingSum
 from headgate.feedback import Feedback
 from headgate.policies import Policy, State, Thompson
 from headgate.service.bodies import EvidenceBody
-from headgate.service.engine import known
+from headgate.service.engine.features import features_by_arm, features_of_request
 from headgate.service.engine.order import Part, in_order, log_of
-from headgate.service.engine.records import Heard, LoggedDecision, hear
+from headgate.service.engine.records import LoggedDecision, Reports, read_reports
 from headgate.service.replay import Replayed, Trials, estimate
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_policy
 from headgate.service.spec_checks import check_fading
@@ -53,30 +53,32 @@ class _Follower:
         if not decision.allocation:  # a schedule, or a live round
             return None
         self._fade(decision.created_at)
-        said = json.loads(decision.request)
-        able = decision.allocation.keys() & set(said.get("eligible") or self.names)
-        terms: dict[str, Any] = known.terms(self.policy, self.names, said.get("features"), said.get("arm_features"))
+        request = json.loads(decision.request)
+        able = decision.allocation.keys() & set(request.get("eligible") or self.names)
+        terms: dict[str, Any] = features_by_arm(
+            self.policy, self.names, request.get("features"), request.get("arm_features")
+        )
         for name, usual in (("value", self.policy.value), ("lower", 0.0), ("upper", np.inf)):
-            if said.get(name) is not None:
+            if request.get(name) is not None:
                 terms[name] = np.broadcast_to(usual, len(self.names)).astype(np.float64)
-                for arm, number in said[name].items():
+                for arm, number in request[name].items():
                     terms[name][self.names.index(arm)] = number
         terms["eligible"] = np.array([name in able for name in self.names])
-        ask = self.policy.ask(float(said["budget"]), round=decision.round, **terms)
+        ask = self.policy.ask(float(request["budget"]), round=decision.round, **terms)
         x, self.state = self.policy.decide(self.state, ask)
         return dict(zip(self.names, x.tolist(), strict=True))
 
     def learn(self, part: Part) -> None:
         """Absorb a report."""
-        heard = [part.results.get(name) for name in self.names]
-        told = np.array([name in part.results for name in self.names])
-        won = np.array([result is not None for result in heard])
-        seen = np.array([np.nan if result is None or result is True else result for result in heard])
+        results = [part.results.get(name) for name in self.names]
+        reported = np.array([name in part.results for name in self.names])
+        won = np.array([result is not None for result in results])
+        thresholds = np.array([np.nan if result is None or result is True else result for result in results])
         x = np.array([part.amounts.get(name, 0.0) if name in part.results else 0.0 for name in self.names])
-        terms = known.terms_of_request(self.policy, self.names, part.request)
+        terms = features_of_request(self.policy, self.names, part.request)
         self._fade(part.at)
         before = self.state.evidence.bins.copy() if self.windows is not None else 0.0
-        self.state = self.policy.absorb(self.state, x, Feedback(won, seen, told), **terms)
+        self.state = self.policy.absorb(self.state, x, Feedback(won, thresholds, reported), **terms)
         if self.windows is not None:
             self.windows.add(self.state.evidence.bins - before)
 
@@ -86,26 +88,28 @@ class _Follower:
         if turned and isinstance(self.policy, Thompson):
             self.policy.renew(self.state)  # type: ignore[arg-type]  # its own state, as workers do
 
-    def compare(self, decision: LoggedDecision, heard: Heard, wanted: Mapping[str, float] | None) -> None:
+    def compare(
+        self, decision: LoggedDecision, reports: Reports, policy_allocation: Mapping[str, float] | None
+    ) -> None:
         """Write down a decision with what came of it and what the policy would have given."""
-        if wanted is None or decision.silent(heard) != []:
+        if policy_allocation is None or decision.silent(reports) != []:
             self.left_out += 1
             return
         own = json.loads(decision.request).get("value") or {}
         values = dict(
             zip(self.names, np.broadcast_to(self.policy.value, len(self.names)).astype(float).tolist(), strict=True)
         )
-        got = decision.amounts(heard.spent) | heard.amounts
+        by_arm = decision.amounts(reports.spent) | reports.amounts
         for place, name in enumerate(self.names):
-            result = heard.results.get(name)
-            amounts = [got.get(name, 0.0) if name in heard.results else 0.0, wanted[name]]
+            result = reports.results.get(name)
+            amounts = [by_arm.get(name, 0.0) if name in reports.results else 0.0, policy_allocation[name]]
             if self.policy.whole[place]:
                 amounts = [float(np.floor(amount)) for amount in amounts]
             if not any(amounts):
                 continue
             row = {
-                "decision": self.count, "arm": place, "given": amounts[0], "success": result is not None,
-                "threshold": np.nan if result is None or result is True else result, "wanted": amounts[1],
+                "decision": self.count, "arm": place, "amount": amounts[0], "success": result is not None,
+                "threshold": np.nan if result is None or result is True else result, "policy_amount": amounts[1],
                 "value": float(own.get(name, values[name])),
             }  # fmt: skip
             for column, value in row.items():
@@ -157,10 +161,10 @@ def replay(
 def _compare(connection: Connection, key: int, follower: _Follower, waiting: dict[int, Any]) -> None:
     """Look up what came of decisions, and write them down."""
     if waiting:
-        heard = {(key, number): Heard() for number in waiting}
-        hear(connection, heard)
-        for number, (decision, wanted) in waiting.items():
-            follower.compare(decision, heard[key, number], wanted)
+        reports = {(key, number): Reports() for number in waiting}
+        read_reports(connection, reports)
+        for number, (decision, policy_allocation) in waiting.items():
+            follower.compare(decision, reports[key, number], policy_allocation)
         waiting.clear()
 
 
@@ -180,13 +184,13 @@ def _follower(
     )
     if law is not None:
         arms = [arm.model_copy(update={"law": None}) for arm in arms]
-    made = build_policy(spec, arms, row["seed"])
-    if fades is None and in_order(made):  # a policy that does not fade so, for an allocator whose evidence does
+    new_policy = build_policy(spec, arms, row["seed"])
+    if fades is None and in_order(new_policy):  # a policy that does not fade so, for an allocator whose evidence does
         spec = spec.model_copy(update={"half_life": None, "window": None})
-    check_fading(spec, made)
-    state, fading = made.start(), spec.fading
+    check_fading(spec, new_policy)
+    state, fading = new_policy.start(), spec.fading
     windows = None if fading is None else FadingSum(fading)
-    if not in_order(made):
+    if not in_order(new_policy):
         table = schema.imports.c
         for after, text in connection.execute(
             select(table.after, table.evidence).where(table.allocator_id == row["id"])
@@ -198,4 +202,4 @@ def _follower(
                 state.evidence.bins[...] += warm
                 if windows is not None:
                     windows.add(warm)
-    return _Follower(spec, [arm.name for arm in arms], made, state, windows)
+    return _Follower(spec, [arm.name for arm in arms], new_policy, state, windows)

@@ -71,8 +71,8 @@ async def _actor(request: Request) -> str:
 
 
 async def _asker(request: Request) -> Asker:
-    found: Asker = request.scope.get("asker", ANYBODY)
-    return found
+    asker: Asker = request.scope.get("asker", ANYBODY)
+    return asker
 
 
 Here = Annotated[Service, Depends(_service)]

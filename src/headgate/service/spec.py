@@ -186,7 +186,7 @@ class AllocatorChange(Body):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if not self.arms and not self.said():
+        if not self.arms and not self.overrides():
             raise ValueError(
                 "law, policy, arms, keep_days, half_life, window, baseline, holdout, shadow or guard must be given"
             )
@@ -194,12 +194,12 @@ class AllocatorChange(Body):
             raise ValueError("half_life or window must be given, not both")
         return self
 
-    def said(self) -> dict[str, Any]:
+    def overrides(self) -> dict[str, Any]:
         """Return the fields of a spec that shall be otherwise, arms aside."""
-        given = {name: value for name, value in self.model_dump(exclude={"arms"}).items() if value is not None}
+        fields = {name: value for name, value in self.model_dump(exclude={"arms"}).items() if value is not None}
         if self.half_life or self.window:  # the one ends the other
-            given |= {"half_life": self.half_life or None, "window": self.window or None}
-        return given | {name: None for name in ("half_life", "window", "guard") if given.get(name) is False}
+            fields |= {"half_life": self.half_life or None, "window": self.window or None}
+        return fields | {name: None for name in ("half_life", "window", "guard") if fields.get(name) is False}
 
 
 class Version(Body):

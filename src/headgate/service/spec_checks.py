@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from headgate.errors import BudgetError, InputError, UnsupportedError
 from headgate.policies import Policy
-from headgate.service.engine.known import ask_of_anybody, check_declared
+from headgate.service.engine.features import ask_of_anybody, check_declared
 from headgate.service.faults import RefusedError
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy, resolved_arms
 

@@ -80,8 +80,8 @@ class _Replay:
             place = self.places[arm]
             x = float(np.floor(amounts[arm])) if self.whole[place] else amounts[arm]
             if x > 0.0:
-                known = np.nan if threshold is None or threshold is True else threshold
-                self.rows.append((place, x, threshold is not None, known, once or at[arm]))
+                number = np.nan if threshold is None or threshold is True else threshold
+                self.rows.append((place, x, threshold is not None, number, once or at[arm]))
         if served <= results.keys():
             budget = spent if decision.budget is None else decision.budget
             self.modes.completed(decision, results)
@@ -94,27 +94,27 @@ class _Replay:
 
         A part that takes another back says the same, word for word, and ends that one.
         """
-        counted: dict[int, Row[Any]] = {}
+        valid: dict[int, Row[Any]] = {}
         for place, report in enumerate(reports):
             self.counts["reports"] += report.place is not None
             if report.part != place:
                 self.wrong.append(f"the reports of decision {decision.id!r} overlap or have gaps")
             if report.retracts is None:
-                if any(from_json(other.results).keys() & from_json(report.results) for other in counted.values()):
+                if any(from_json(other.results).keys() & from_json(report.results) for other in valid.values()):
                     self.wrong.append(f"the reports of decision {decision.id!r} overlap or have gaps")
-                counted[report.part] = report
+                valid[report.part] = report
                 continue
             self.counts["retracted"] += 1
-            taken = counted.pop(report.retracts, None)
+            original = valid.pop(report.retracts, None)
             words = ("results", "amounts", "spent")
-            if taken is None or any(getattr(taken, name) != getattr(report, name) for name in words):
+            if original is None or any(getattr(original, name) != getattr(report, name) for name in words):
                 self.wrong.append(f"a report of decision {decision.id!r} takes back what none says that counts")
         results: Results = {}
-        for report in counted.values():
+        for report in valid.values():
             results |= from_json(report.results)
             expired = decision.expires_at is not None and report.recorded_at > decision.expires_at
             self.counts["late"] += expired and not report.by_expiry
-        return results, list(counted.values())
+        return results, list(valid.values())
 
     def _complete(self, budget: float | None, amounts: dict[str, float], results: Results) -> None:
         """Count a decision of which everything has been reported."""
@@ -180,9 +180,9 @@ def _differences_of(connection: Connection, row: RowMapping, progress: Progress)
         arm = replay.names[int(off[0, 0])]
         yield f"{len(off)} numbers of the evidence differ from the log's, the first of arm {arm!r}"
     table = schema.retractions.c
-    told = connection.execute(select(func.sum(table.reports)).where(table.allocator_id == row["id"])).scalar() or 0
-    if told != replay.counts["retracted"]:
-        yield f"retractions say that {told} reports were taken back, by the log {replay.counts['retracted']}"
+    total = connection.execute(select(func.sum(table.reports)).where(table.allocator_id == row["id"])).scalar() or 0
+    if total != replay.counts["retracted"]:
+        yield f"retractions say that {total} reports were taken back, by the log {replay.counts['retracted']}"
     yield from replay.modes.differences(connection, row["id"])
     yield from replay.windows.differences(connection, row)
     yield from live_rounds(connection, row)
@@ -200,18 +200,18 @@ def _replay(connection: Connection, row: RowMapping, progress: Progress) -> _Rep
         ModeCheck(connection, row, dict(zip(names, whole, strict=True))),
         WindowCheck(connection, row, spec, len(names)),
     )  # fmt: skip
-    came = schema.imports.c
-    imports = select(came.id, came.imported_at, came.evidence).where(came.allocator_id == row["id"])
-    gone, unpushed = retractions.gone(connection, row["id"])
+    table = schema.imports.c
+    imports = select(table.id, table.imported_at, table.evidence).where(table.allocator_id == row["id"])
+    retracted_imports, retracted_pushes = retractions.retracted_evidence(connection, row["id"])
     for key, at, text in connection.execute(imports):
-        if key in gone:
+        if key in retracted_imports:
             continue
         try:
             body = EvidenceBody.model_validate_json(text)
             replay.add(evidence_of_body(body, replay.names, spec.max_budget), at)
         except HeadgateError as error:
             replay.wrong.append(f"import {key!r} cannot be read: {error}")
-    for pushed in edges.pushed(connection, row["id"], replay.names, unpushed):
+    for pushed in edges.pushed(connection, row["id"], replay.names, retracted_pushes):
         if isinstance(pushed, str):
             replay.wrong.append(pushed)
         else:

@@ -23,8 +23,8 @@ class ModeCheck:
 
     def __init__(self, connection: Connection, row: schema.Fields, whole: Mapping[str, bool]) -> None:
         table = schema.baselines.c
-        found = connection.execute(select(table.version, table.data).where(table.allocator_id == row["id"]))
-        self._terms: dict[int, dict[str, Any]] = {version: json.loads(data) for version, data in found}
+        rows = connection.execute(select(table.version, table.data).where(table.allocator_id == row["id"]))
+        self._terms: dict[int, dict[str, Any]] = {version: json.loads(data) for version, data in rows}
         self._name, self._whole, spec = row["name"], whole, json.loads(row["spec"])
         self._cascade, self._close = spec["reward"] == "cascade", 1e-9 * spec["max_budget"]
         self._sums: dict[tuple[int, str], list[Any]] = defaultdict(lambda: [0, 0, Fraction(0), Fraction(0)])
@@ -33,8 +33,8 @@ class ModeCheck:
     @property
     def fold(self) -> tuple[int, int]:
         """After how many decisions and reports its policy began to follow the log."""
-        began = [terms["fold"] for _, terms in sorted(self._terms.items()) if terms["fold"] is not None]
-        return (began[-1][0], began[-1][1]) if began else (0, 0)
+        folds = [terms["fold"] for _, terms in sorted(self._terms.items()) if terms["fold"] is not None]
+        return (folds[-1][0], folds[-1][1]) if folds else (0, 0)
 
     def decided(self, decision: LoggedDecision) -> Iterator[str]:
         """Say what is not as it must be of a decision, and count it."""
@@ -48,14 +48,16 @@ class ModeCheck:
         modes, probability = self._expected(terms, decision.round) if once else ({"policy"}, 1.0)
         if decision.mode not in modes or decision.probability != probability:
             words = f"{decision.mode!r} with probability {decision.probability}"
-            wanted = " or ".join(map(repr, sorted(modes)))
-            yield f"decision {decision.id!r} is {words}, by its number it is {wanted} with {probability}"
+            allowed = " or ".join(map(repr, sorted(modes)))
+            yield f"decision {decision.id!r} is {words}, by its number it is {allowed} with {probability}"
         elif decision.mode in {"holdout", "shadow"}:
             expected = self._baseline(terms, json.loads(decision.request))
-            made = decision.allocation or {}
-            if made.keys() != expected.keys() or any(abs(made[a] - x) > self._close for a, x in expected.items()):
+            allocation = decision.allocation or {}
+            if allocation.keys() != expected.keys() or any(
+                abs(allocation[a] - x) > self._close for a, x in expected.items()
+            ):
                 yield f"decision {decision.id!r} is not what the baseline of version {decision.version} gives"
-        if (decision.wanted is not None) != (decision.mode == "shadow"):
+        if (decision.policy_allocation is not None) != (decision.mode == "shadow"):
             yield f"decision {decision.id!r} is {decision.mode!r}: only a shadow keeps what its policy would have given"
         if decision.mode != "policy" or probability < 1.0:
             self._sums[decision.version or 0, decision.mode][0] += 1
@@ -81,14 +83,14 @@ class ModeCheck:
         worth = sum(Fraction(values.get(arm, 1.0)) for arm in results if results[arm] is not None)
         if self._cascade:
             worth = Fraction(any(result is not None for result in results.values()))
-        found = self._sums[decision.version or 0, decision.mode]
-        found[1:] = [found[1] + 1, found[2] + worth, found[3] + worth * worth]
+        sums = self._sums[decision.version or 0, decision.mode]
+        sums[1:] = [sums[1] + 1, sums[2] + worth, sums[3] + worth * worth]
 
     def add(self, sums: list[list[Any]]) -> None:
         """Begin with what decisions have left whose rows are gone."""
         for version, mode, decisions, complete, worth, squares in sums:
-            found, more = self._sums[version, mode], (decisions, complete, Fraction(worth), Fraction(squares))
-            found[:] = [had + has for had, has in zip(found, more, strict=True)]
+            own, more = self._sums[version, mode], (decisions, complete, Fraction(worth), Fraction(squares))
+            own[:] = [had + has for had, has in zip(own, more, strict=True)]
 
     def differences(self, connection: Connection, allocator_id: int) -> Iterator[str]:
         """Compare the sums with those that are stored."""
@@ -117,19 +119,19 @@ class ModeCheck:
         budget = request["budget"]
         if all(self._whole[arm] for arm in limits):
             budget = math.floor(budget)
-        given = terms["baseline"]
-        total = 0.0 if given == "even" else sum(given.get(arm, 0.0) for arm in limits)
+        baseline = terms["baseline"]
+        total = 0.0 if baseline == "even" else sum(baseline.get(arm, 0.0) for arm in limits)
 
         def at(level: float) -> dict[str, float]:
-            wish = {arm: level if given == "even" else given.get(arm, 0.0) for arm in limits}
-            if given != "even" and total > budget:
+            wish = {arm: level if baseline == "even" else baseline.get(arm, 0.0) for arm in limits}
+            if baseline != "even" and total > budget:
                 wish = {arm: amount * budget / total for arm, amount in wish.items()}
             x = {arm: min(max(wish[arm], low), high) for arm, (low, high) in limits.items()}
-            if given == "even":
+            if baseline == "even":
                 return x
             return {arm: limits[arm][0] + level * (x[arm] - limits[arm][0]) for arm in limits}
 
-        low, high = 0.0, float(budget) if given == "even" else 1.0
+        low, high = 0.0, float(budget) if baseline == "even" else 1.0
         if sum(at(high).values()) > budget:
             for _ in range(_HALVINGS):
                 middle = (low + high) / 2.0
@@ -138,8 +140,8 @@ class ModeCheck:
         x = at(high)
         if any(self._whole.values()):
             x = {arm: math.floor(amount + 1e-9) if self._whole[arm] else amount for arm, amount in x.items()}
-            left = budget - sum(x.values())
-            for arm in x if given == "even" else ():
-                if self._whole[arm] and left >= 1.0 - 1e-9 and x[arm] + 1 <= limits[arm][1]:
-                    x[arm], left = x[arm] + 1, left - 1
+            rest = budget - sum(x.values())
+            for arm in x if baseline == "even" else ():
+                if self._whole[arm] and rest >= 1.0 - 1e-9 and x[arm] + 1 <= limits[arm][1]:
+                    x[arm], rest = x[arm] + 1, rest - 1
         return x

@@ -12,7 +12,7 @@ from headgate.estimators import Estimate, likelihood
 from headgate.service import bodies, clock, view_bodies
 from headgate.service.beliefs import best_by
 from headgate.service.engine.learner import Learner, read_evidence
-from headgate.service.engine.records import Heard, LoggedDecision, hear, in_full, the_one
+from headgate.service.engine.records import LoggedDecision, Reports, in_full, read_reports, the_one
 from headgate.service.store import schema
 from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import arms_of, row_of
@@ -71,12 +71,12 @@ def estimates(
     evidence, most = learner.state.evidence, learner.spec.max_budget
     amount = most if budget is None else min(budget, most)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-        found = likelihood(learner.law, evidence, level=level)
-        best = best_by(learner, found, amount)
+        estimate = likelihood(learner.law, evidence, level=level)
+        best = best_by(learner, estimate, amount)
     # An arm whose shape is known has none to show: NaN.
-    shapes = np.full(len(found.rate), np.nan) if found.shape is None else found.shape
-    ends = np.full((len(shapes), 2), np.nan) if found.shape_interval is None else found.shape_interval
-    whole, words = learner.evidence, knowledge(found)
+    shapes = np.full(len(estimate.rate), np.nan) if estimate.shape is None else estimate.shape
+    ends = np.full((len(shapes), 2), np.nan) if estimate.shape_interval is None else estimate.shape_interval
+    whole, words = learner.evidence, knowledge(estimate)
     trials, won = whole.trials[learner.active], whole.successes[learner.active]
     faded = (None, None) if learner.fading is None else (evidence.trials, evidence.successes)
     return view_bodies.Estimates(
@@ -87,10 +87,10 @@ def estimates(
                 {
                     "arm": arm,
                     "known": words[i],
-                    "activation": float(found.activation[i]),
-                    "activation_interval": found.activation_interval[i].tolist(),
-                    "rate": float(found.rate[i]),
-                    "rate_interval": [_finite(v) for v in found.rate_interval[i]],
+                    "activation": float(estimate.activation[i]),
+                    "activation_interval": estimate.activation_interval[i].tolist(),
+                    "rate": float(estimate.rate[i]),
+                    "rate_interval": [_finite(v) for v in estimate.rate_interval[i]],
                     "shape": _finite(shapes[i]),
                     "shape_interval": None if np.isnan(shapes[i]) else ends[i].tolist(),
                     "trials": int(trials[i]),
@@ -121,35 +121,35 @@ def evidence(connection: Connection, name: str) -> bodies.EvidenceBody:
     """Return all that has been seen, as `import` takes it."""
     row = row_of(connection, name)
     names = [arm.name for arm in arms_of(connection, row["id"])]
-    seen, _ = read_evidence(connection, row["id"], len(names), json.loads(row["spec"])["max_budget"])
-    return bodies.EvidenceBody.model_validate(seen.to_dict(names))
+    evidence, _ = read_evidence(connection, row["id"], len(names), json.loads(row["spec"])["max_budget"])
+    return bodies.EvidenceBody.model_validate(evidence.to_dict(names))
 
 
 def history(connection: Connection, name: str, before: int | None, limit: int) -> view_bodies.History:
-    """Return a page of decisions, newest first, with what was heard of them."""
+    """Return a page of decisions, newest first, with what was reported of them."""
     row, table = row_of(connection, name), schema.decisions
     query = select(table).where(table.c.allocator_id == row["id"])
     if before is not None:
         query = query.where(table.c.round < before)
     rows = connection.execute(query.order_by(table.c.round.desc()).limit(limit)).mappings().all()
-    heard = {(row["allocator_id"], row["round"]): Heard() for row in rows}
-    if heard:
-        hear(connection, heard)
-    items = [_item(row, heard[row["allocator_id"], row["round"]]) for row in rows]
+    reports = {(row["allocator_id"], row["round"]): Reports() for row in rows}
+    if reports:
+        read_reports(connection, reports)
+    items = [_item(row, reports[row["allocator_id"], row["round"]]) for row in rows]
     return view_bodies.History(items=items, next_before=rows[-1]["round"] if len(rows) == limit else None)
 
 
 def decisions(connection: Connection, name: str, after: int | None, limit: int) -> view_bodies.DecisionLog:
-    """Return a page of decisions, oldest first, with what was heard of them."""
+    """Return a page of decisions, oldest first, with what was reported of them."""
     row, table = row_of(connection, name), schema.decisions
     query = select(table).where(table.c.allocator_id == row["id"])
     if after is not None:
         query = query.where(table.c.round > after)
     rows = connection.execute(query.order_by(table.c.round).limit(limit)).mappings().all()
-    heard = {(one["allocator_id"], one["round"]): Heard() for one in rows}
+    reports = {(one["allocator_id"], one["round"]): Reports() for one in rows}
     if rows:
-        hear(connection, heard)
-    items = [_item(one, heard[one["allocator_id"], one["round"]]) for one in rows]
+        read_reports(connection, reports)
+    items = [_item(one, reports[one["allocator_id"], one["round"]]) for one in rows]
     return view_bodies.DecisionLog(items=items, next_after=rows[-1]["round"] if len(rows) == limit else None)
 
 
@@ -170,35 +170,35 @@ def decision_row(
 def decision(
     connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY
 ) -> view_bodies.HistoryItem:
-    """Return one decision with what was heard of it."""
+    """Return one decision with what was reported of it."""
     row = decision_row(connection, decision_id, name, asker)
-    hear(connection, {(row["allocator_id"], row["round"]): (heard := Heard())})
-    return _item(row, heard)
+    read_reports(connection, {(row["allocator_id"], row["round"]): (reports := Reports())})
+    return _item(row, reports)
 
 
 def live(connection: Connection, decision_id: str, name: str | None = None, asker: Asker = ANYBODY) -> bodies.Live:
     """Return where a live round stands."""
-    made, rounds, steps = (
+    decision, rounds, steps = (
         decision_row(connection, decision_id, name, asker, "live round"),
         schema.live,
         schema.live_steps.c,
     )
-    mine = rounds.c.allocator_id == made["allocator_id"], rounds.c.round == made["round"]
+    mine = rounds.c.allocator_id == decision["allocator_id"], rounds.c.round == decision["round"]
     row = connection.execute(select(rounds).where(*mine)).mappings().one()
     last = select(steps.answer).where(steps.allocator_id == row["allocator_id"], steps.round == row["round"])
     text = connection.execute(last.order_by(steps.step.desc()).limit(1)).scalar() or row["answer"]
-    found = bodies.Live.model_validate_json(text)
-    return found.model_copy(update={"step": None, "done": True}) if row["done"] else found
+    answer = bodies.Live.model_validate_json(text)
+    return answer.model_copy(update={"step": None, "done": True}) if row["done"] else answer
 
 
-def _item(row: RowMapping, heard: Heard) -> view_bodies.HistoryItem:
+def _item(row: RowMapping, reports: Reports) -> view_bodies.HistoryItem:
     return view_bodies.HistoryItem.model_validate(
         {
             "round": row["round"],
             "decision": json.loads(row["answer"]),
             "context": json.loads(row["request"]).get("context"),
-            "spent": heard.spent,
-            "results": {arm: in_full(result, heard.amounts.get(arm)) for arm, result in heard.results.items()},
-            "complete": LoggedDecision.of_row(row).silent(heard) == [],
+            "spent": reports.spent,
+            "results": {arm: in_full(result, reports.amounts.get(arm)) for arm, result in reports.results.items()},
+            "complete": LoggedDecision.of_row(row).silent(reports) == [],
         }
     )

@@ -54,26 +54,28 @@ def why(connection: Connection, decision_id: str, name: str | None = None, asker
     owner = connection.execute(select(allocators).where(allocators.c.id == decision.allocator_id)).mappings().one()
     if changed_since(connection, owner["name"], decision.version):
         raise ConflictError(f"decision {decision_id!r} was made by version {decision.version}, which is changed since")
-    gone = schema.sums.c
-    later = select(gone.number).where(gone.allocator_id == decision.allocator_id, gone.after > decision.round)
+    table = schema.sums.c
+    later = select(table.number).where(table.allocator_id == decision.allocator_id, table.after > decision.round)
     if connection.execute(later.limit(1)).first() is not None:
         raise ConflictError(f"reports from after decision {decision_id!r} are gone: what was known then cannot be said")
     learner = Learner(connection, owner)
     names = list(decision.allocation)
     places = np.array([learner.position[name] for name in names])
-    seen = evidence_then(connection, learner, decision)
-    counts = seen if learner.fading is None else weighed_then(connection, learner, learner.fading, decision)
+    evidence = evidence_then(connection, learner, decision)
+    counts = evidence if learner.fading is None else weighed_then(connection, learner, learner.fading, decision)
     law = learner.law_of(places)
     with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-        found = likelihood(law, Evidence(seen.max_budget, counts.bins[places], seen.edges))
+        estimate = likelihood(law, Evidence(evidence.max_budget, counts.bins[places], evidence.edges))
     reasons = schema.reasons
     here = reasons.c.allocator_id == decision.allocator_id, reasons.c.round == decision.round
     text = connection.execute(select(reasons.c.data).where(*here)).scalar()
     reason = None if text is None else Reason.of_text(text)
     x = np.array(list(decision.allocation.values()))
-    wanted = x if decision.wanted is None else np.array([decision.wanted[name] for name in names])
+    policy_amounts = (
+        x if decision.policy_allocation is None else np.array([decision.policy_allocation[name] for name in names])
+    )
     value = _value(learner, decision, names)
-    marginal = None if reason is None else _marginal(learner, reason, wanted, value, names)
+    marginal = None if reason is None else _marginal(learner, reason, policy_amounts, value, names)
     return Why.model_validate(
         {
             "decision_id": decision.id,
@@ -87,11 +89,11 @@ def why(connection: Connection, decision_id: str, name: str | None = None, asker
                 {
                     "arm": name,
                     "amount": x[i],
-                    "policy_amount": None if decision.wanted is None else wanted[i],
+                    "policy_amount": None if decision.policy_allocation is None else policy_amounts[i],
                     "value": value[i],
-                    "trials": int(seen.trials[places[i]]),
-                    "successes": int(seen.successes[places[i]]),
-                    "estimate": _estimate(found, i),
+                    "trials": int(evidence.trials[places[i]]),
+                    "successes": int(evidence.successes[places[i]]),
+                    "estimate": _estimate(estimate, i),
                     "draw": None if reason is None else {"activation": reason.activation[i], "rate": reason.rate[i]},
                     "corrected": reason is not None and reason.slope is not None,
                     "marginal": None if marginal is None or not np.isfinite(marginal[i]) else marginal[i],
@@ -104,50 +106,52 @@ def why(connection: Connection, decision_id: str, name: str | None = None, asker
 
 def evidence_then(connection: Connection, learner: Learner, decision: LoggedDecision) -> Evidence:
     """Return the evidence of all arms that there was when a decision was made."""
-    reports, seen = schema.reports.c, learner.evidence.copy()
+    reports, evidence = schema.reports.c, learner.evidence.copy()
     later = reports.allocator_id == learner.id, reports.after > decision.round
     place = connection.execute(select(func.min(reports.place)).where(*later)).scalar()
-    added: list[tuple[int, float, bool, float]] = []
-    taken: list[tuple[int, float, bool, float]] = []
+    later_rows: list[tuple[int, float, bool, float]] = []
+    retracted_rows: list[tuple[int, float, bool, float]] = []
     for of, part in log_of(connection, learner.id, END, place, None) if place is not None else ():
         if part is None:
             raise AssertionError(of.id)  # no decision is so late
-        rows = taken if part.takes_back else added
+        rows = retracted_rows if part.takes_back else later_rows
         for name, result in part.results.items():
             arm = learner.position[name]
             x = float(np.floor(part.amounts[name])) if learner.whole[arm] else part.amounts[name]
             if x > 0.0:
-                known = np.nan if result is None or result is True else result
-                rows.append((arm, x, result is not None, known))
-    for rows, sign in ((added, -1.0), (taken, 1.0)):
+                threshold = np.nan if result is None or result is True else result
+                rows.append((arm, x, result is not None, threshold))
+    for rows, sign in ((later_rows, -1.0), (retracted_rows, 1.0)):
         if rows:
             columns = [np.array(column) for column in zip(*rows, strict=True)]
-            more = Evidence.of_rows(*columns, arms=seen.arms, max_budget=seen.max_budget)
-            seen.bins[...] += sign * more.bins
+            more = Evidence.of_rows(*columns, arms=evidence.arms, max_budget=evidence.max_budget)
+            evidence.bins[...] += sign * more.bins
     for _, more, sign in _from_elsewhere(connection, learner, decision):
-        seen.bins[...] += sign * more.bins
-    return seen
+        evidence.bins[...] += sign * more.bins
+    return evidence
 
 
 def _from_elsewhere(
     connection: Connection, learner: Learner, decision: LoggedDecision
 ) -> Iterator[tuple[int, Evidence, int]]:
     """Return the imports and pushes after a decision: when they came, and their evidence; 1: taken back since."""
-    found = ((pushed_later, -1), (retracted_later, 1))
+    sources = ((pushed_later, -1), (retracted_later, 1))
     for at, text, sign in (
-        (*one, sign) for read, sign in found for one in read(connection, learner.id, decision.round)
+        (*one, sign) for read, sign in sources for one in read(connection, learner.id, decision.round)
     ):
         yield at, Evidence.from_dict(EvidenceBody.model_validate_json(text).model_dump(), learner.names), sign
 
 
 def weighed_then(connection: Connection, learner: Learner, fading: Fading, decision: LoggedDecision) -> Evidence:
     """Return what counted of the evidence of all arms when a decision was made."""
-    ended, (begins, _) = windows.read(connection, learner.id), fading.window(decision.created_at)
-    for end, (_, forgotten) in ended.items():
+    past_windows, (begins, _) = windows.read(connection, learner.id), fading.window(decision.created_at)
+    for end, (_, forgotten) in past_windows.items():
         if forgotten and fading.weight(fading.age(end, begins)) > _NEGLIGIBLE:
             raise ConflictError(f"what counted when decision {decision.id!r} was made is forgotten since")
-    ends = [*ended, windows.OPEN]
-    parts = {end: [cells] for end, (cells, _) in ended.items()} | {windows.OPEN: [windows.under_way(learner, ended)]}
+    ends = [*past_windows, windows.OPEN]
+    parts = {end: [cells] for end, (cells, _) in past_windows.items()} | {
+        windows.OPEN: [windows.under_way(learner, past_windows)]
+    }
 
     def change(at: int, cells: Cells, sign: int) -> None:
         signed = np.concatenate([cells[:, :3], sign * cells[:, 3:]], axis=1)
@@ -162,12 +166,16 @@ def weighed_then(connection: Connection, learner: Learner, fading: Fading, decis
             change(part.at, cells, 1 if part.takes_back else -1)
     for at, more, sign in _from_elsewhere(connection, learner, decision):
         change(at, cells_of(more.bins), sign)
-    lost = [(end, added(cells), end in ended and ended[end][1]) for end, cells in parts.items() if end <= begins]
-    whole, found = (Evidence.empty(len(learner.names) + 1, learner.spec.max_budget) for _ in range(2))
+    old = [
+        (end, added(cells), end in past_windows and past_windows[end][1])
+        for end, cells in parts.items()
+        if end <= begins
+    ]
+    whole, counting = (Evidence.empty(len(learner.names) + 1, learner.spec.max_budget) for _ in range(2))
     row, kind, cell, number, total = added([cells for some in parts.values() for cells in some]).T
     whole.bins[row, kind, COUNT, cell], whole.bins[row, kind, SUM, cell] = number, total
-    subtract(found.bins, whole.bins, fading.faded(lost, begins))
-    return of_arms_and_budgets(found)[0]
+    subtract(counting.bins, whole.bins, fading.faded(old, begins))
+    return of_arms_and_budgets(counting)[0]
 
 
 def _value(learner: Learner, decision: LoggedDecision, names: list[str]) -> Floats:
@@ -207,11 +215,11 @@ def _marginal(learner: Learner, reason: Reason, x: Floats, value: Floats, names:
     return np.asarray(slope * value)
 
 
-def _estimate(found: Estimate, arm: int) -> dict[str, Any]:
-    low, high = (float(v) for v in found.rate_interval[arm])
+def _estimate(estimate: Estimate, arm: int) -> dict[str, Any]:
+    low, high = (float(v) for v in estimate.rate_interval[arm])
     return {
-        "activation": float(found.activation[arm]),
-        "activation_interval": found.activation_interval[arm].tolist(),
-        "rate": float(found.rate[arm]),
+        "activation": float(estimate.activation[arm]),
+        "activation_interval": estimate.activation_interval[arm].tolist(),
+        "rate": float(estimate.rate[arm]),
         "rate_interval": [low, high if np.isfinite(high) else None],
     }

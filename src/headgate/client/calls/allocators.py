@@ -54,12 +54,12 @@ def put_allocator(
     names: object = arms
     if isinstance(names, str | Mapping):
         raise InputError(f"arms must be a list of names, got {names!r}: put_allocator(name, arms, law, max_budget)")
-    known = _evidence(evidence)
+    evidence_body = _evidence(evidence)
     if problem is not None:
-        given = warm.read_problem(problem)
-        arms, law, units = arms or given.arms, law or given.law, units or given.units
-    if max_budget is None and known is not None:
-        max_budget = known["max_budget"]
+        problem_file = warm.read_problem(problem)
+        arms, law, units = arms or problem_file.arms, law or problem_file.law, units or problem_file.units
+    if max_budget is None and evidence_body is not None:
+        max_budget = evidence_body["max_budget"]
     if arms is None or law is None or max_budget is None:
         raise InputError("an allocator needs arms, law and max_budget: give them, or problem and evidence")
     body = (
@@ -74,9 +74,9 @@ def put_allocator(
             "units": units,
             "keep_days": keep_days,
         }
-        | _said(half_life=half_life, window=window)
-        | _said(baseline=baseline, holdout=holdout or None, shadow=shadow or None, guard=guard)
-        | ({} if known is None else {"evidence": known})
+        | _without_none(half_life=half_life, window=window)
+        | _without_none(baseline=baseline, holdout=holdout or None, shadow=shadow or None, guard=guard)
+        | ({} if evidence_body is None else {"evidence": evidence_body})
     )
     return Call("PUT", allocator_path(name), as_json(body), reader(Allocator))
 
@@ -114,8 +114,8 @@ def change(
     chosen = {"name": policy} if isinstance(policy, str) else policy
     changed = [{**arm, "law": _plain_law(arm.get("law"))} for arm in arms]
     body = {"law": _plain_law(law), "policy": chosen, "arms": changed, "keep_days": keep_days}
-    body |= _said(half_life=half_life, window=window)
-    body |= _said(baseline=baseline, holdout=holdout, shadow=shadow, guard=guard)
+    body |= _without_none(half_life=half_life, window=window)
+    body |= _without_none(baseline=baseline, holdout=holdout, shadow=shadow, guard=guard)
     return Call("POST", f"{allocator_path(name)}/versions", as_json(body), reader(Allocator))
 
 
@@ -137,8 +137,8 @@ def retire_arm(name: str, arm: str) -> Call[Allocator]:
     return Call("POST", f"{allocator_path(name)}/arms/{path_part(arm)}/retire", b"", reader(Allocator))
 
 
-def _said(**fields: Any) -> dict[str, Any]:
-    """Return what is said of these: a service that does not know them need not be told of none."""
+def _without_none(**fields: Any) -> dict[str, Any]:
+    """Return the fields that have a value: an older service, which does not know the others, is not sent them."""
     return {field: value for field, value in fields.items() if value is not None}
 
 

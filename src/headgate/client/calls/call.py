@@ -38,17 +38,17 @@ class Call(Generic[T]):
 
 def allocator_path(name: str) -> str:
     """Return where an allocator is."""
-    given: object = name
-    if not isinstance(given, str):
-        raise InputError(f'the allocator\'s name comes first, such as decide("quiz", 20.0), got {given!r}')
+    value: object = name
+    if not isinstance(value, str):
+        raise InputError(f'the allocator\'s name comes first, such as decide("quiz", 20.0), got {value!r}')
     return f"/v1/allocators/{path_part(name)}"
 
 
 def path_part(text: str) -> str:
     """Return a text as one part of a path, even if it is '..'."""
-    given: object = text
-    if not isinstance(given, str):
-        raise InputError(f"a name or an id must be text, got {given!r}")
+    value: object = text
+    if not isinstance(value, str):
+        raise InputError(f"a name or an id must be text, got {value!r}")
     if not text:
         raise InputError("a name or an id must not be empty")
     return quote(text, safe="").replace(".", "%2E")

@@ -8,9 +8,9 @@ from headgate.client.answers import EdgeState, Json, Learner, PushAnswer, reader
 from headgate.client.calls.call import Call, allocator_path, as_json, path_part
 
 
-def learner(name: str, known: tuple[int, int] | None = None) -> Call[Learner]:
+def learner(name: str, position: tuple[int, int] | None = None) -> Call[Learner]:
     """Return what an edge decides with; with the config and seq that it knows, the evidence only if that is new."""
-    query = "" if known is None else "?" + urlencode({"config": known[0], "seq": known[1]})
+    query = "" if position is None else "?" + urlencode({"config": position[0], "seq": position[1]})
     return Call("GET", f"{allocator_path(name)}/learner{query}", None, reader(Learner))
 
 

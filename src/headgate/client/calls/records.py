@@ -49,9 +49,9 @@ def import_evidence(name: str, evidence: Json | HasDict, import_id: str) -> Call
     A `headgate.Evidence` has all arms of the allocator in their order; `Evidence.to_dict(names)` may have some of them,
     in any order.
     """
-    given: object = evidence
-    if isinstance(given, str):
-        raise InputError(f"evidence must be that of a log, got {given!r}: import_evidence(name, evidence, import_id)")
+    value: object = evidence
+    if isinstance(value, str):
+        raise InputError(f"evidence must be that of a log, got {value!r}: import_evidence(name, evidence, import_id)")
     path = f"{allocator_path(name)}/evidence/{path_part(import_id)}"
     return Call(
         "PUT", path, as_json(evidence if isinstance(evidence, Mapping) else evidence.to_dict()), reader(ImportAnswer)

@@ -144,21 +144,21 @@ def _decision(budget: float | None, key: str | None, context: Json | None, step:
 
 
 def _outcome(results: Results, spent: float | None, amounts: Mapping[str, float] | None) -> dict[str, Any]:
-    given: object = results
-    if not isinstance(given, Mapping):
+    value: object = results
+    if not isinstance(value, Mapping):
         raise InputError(
-            f"results must be a threshold, True or None by arm, such as {{'q1': 3.2, 'q2': None}}, got {given!r}"
+            f"results must be a threshold, True or None by arm, such as {{'q1': 3.2, 'q2': None}}, got {value!r}"
         )
     unknown = [arm for arm in amounts or () if arm not in results]
     if unknown:
         raise InputError(f"amounts must be of arms that have a result, got {unknown[0]!r}")
-    said: dict[str, dict[str, Any]] = {
-        arm: {"success": value is not None, "threshold": None if value is True else value}
-        for arm, value in results.items()
+    by_arm: dict[str, dict[str, Any]] = {
+        arm: {"success": result is not None, "threshold": None if result is True else result}
+        for arm, result in results.items()
     }
     for arm, amount in (amounts or {}).items():
-        said[arm]["amount"] = amount
-    return {"results": said} if spent is None else {"results": said, "spent": spent}
+        by_arm[arm]["amount"] = amount
+    return {"results": by_arm} if spent is None else {"results": by_arm, "spent": spent}
 
 
 def _split(name: str, body: Json, shares: Mapping[str, float]) -> Decision:
@@ -180,9 +180,9 @@ def _decision_path(decision: str | Decision, allocator: str | None) -> str:
 
 
 def _id(decision: str | Decision) -> str:
-    given: object = decision
-    if isinstance(given, Mapping):
+    value: object = decision
+    if isinstance(value, Mapping):
         raise InputError("the decision comes first: report(decision, results)")
-    if not isinstance(given, str | Decision):
-        raise InputError(f"a decision must be what decide() returned, or its id, got {given!r}")
+    if not isinstance(value, str | Decision):
+        raise InputError(f"a decision must be what decide() returned, or its id, got {value!r}")
     return decision.decision_id if isinstance(decision, Decision) else decision

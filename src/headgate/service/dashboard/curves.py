@@ -71,9 +71,9 @@ def seen(evidence: Evidence, arm: int, far: float) -> dict[str, Any]:
     """
     played, failed = evidence.counts("played")[arm], evidence.counts("failed")[arm]
     total = played.sum()
-    found: dict[str, list[float]] = {"x": [], "share": [], "trials": []}
+    columns: dict[str, list[float]] = {"x": [], "share": [], "trials": []}
     if total <= 0.0:
-        return found
+        return columns
     amounts = played * evidence.means("played")[arm]
     group = np.minimum((np.cumsum(played) - played / 2.0) / total * _GROUPS, _GROUPS - 1).astype(int)
     for place in range(_GROUPS):
@@ -81,10 +81,10 @@ def seen(evidence: Evidence, arm: int, far: float) -> dict[str, Any]:
         trials = float(played[inside].sum())
         if trials < _ENOUGH or float(amounts[inside].sum()) / trials > far:
             continue
-        found["x"].append(float(amounts[inside].sum()) / trials)
-        found["share"].append(1.0 - float(failed[inside].sum()) / trials)
-        found["trials"].append(trials)
-    return {key: _short(np.array(values)) for key, values in found.items()}
+        columns["x"].append(float(amounts[inside].sum()) / trials)
+        columns["share"].append(1.0 - float(failed[inside].sum()) / trials)
+        columns["trials"].append(trials)
+    return {key: _short(np.array(values)) for key, values in columns.items()}
 
 
 def rim(belief: Belief, arms: Sequence[int]) -> Floats:
@@ -120,15 +120,18 @@ def band(belief: Belief, arm: int, edge: Floats, x: Floats) -> tuple[Floats, Flo
     """Return the least and the largest p G(x) on an arm's rim, (directions, 2), and at its estimate."""
     law = belief.law.of_arm(arm)
     with np.errstate(all="ignore"):  # rates of which nothing is known
-        found = [special.expit(edge[:, 1]) * law.cdf(x[:, None], np.exp(edge[:, 0])), belief.chance(arm, x)[:, None]]
+        curves_of_rim = [
+            special.expit(edge[:, 1]) * law.cdf(x[:, None], np.exp(edge[:, 0])),
+            belief.chance(arm, x)[:, None],
+        ]
         shapes = belief.peak.shapes
         if shapes is not None:
             for side in (-Z, Z):
                 step = side * float(np.sqrt(shapes.variance[arm]))
                 log_rate, logit = belief.peak.fit.theta[arm] + step * shapes.slope[arm]
                 moved = law.with_shape(float(np.exp(shapes.log_shape[arm] + step)))
-                found.append((special.expit(logit) * moved.cdf(x, np.exp(log_rate)))[:, None])
-        curves = np.nan_to_num(np.concatenate(found, axis=1), nan=0.0)
+                curves_of_rim.append((special.expit(logit) * moved.cdf(x, np.exp(log_rate)))[:, None])
+        curves = np.nan_to_num(np.concatenate(curves_of_rim, axis=1), nan=0.0)
     return curves.min(axis=1), curves.max(axis=1)
 
 

@@ -37,7 +37,7 @@ def detail(connection: Connection, name: str, memory: Memory, find: str = "", ha
     shown = sorted(matching[:MOST_SHOWN])
     arms = memory.get(("arms", *key, *shown), lambda: _arms(belief, shown))
     latest, past = remembered(connection, row, memory, _POINTS)
-    given, rounds = _given(connection, row)
+    mean_allocation, rounds = _mean_allocation(connection, row)
     turned = (row["id"], row["config"], row["window_at"])
     drift = (
         None
@@ -63,8 +63,8 @@ def detail(connection: Connection, name: str, memory: Memory, find: str = "", ha
         "comparison": compare(connection, name).model_dump(),
         "drift": drift,
         "latest_rounds": rounds,
-        "arms": [{**arm, "given": given.get(arm["name"], 0.0) if given else None} for arm in arms],
-        "rest": _rest(belief, shown, given),
+        "arms": [{**arm, "given": mean_allocation.get(arm["name"], 0.0) if mean_allocation else None} for arm in arms],
+        "rest": _rest(belief, shown, mean_allocation),
         "latest": latest,
         "history": None if have == latest else _history(past, [belief.names[arm] for arm in shown]),
     }
@@ -113,17 +113,19 @@ def _amount(belief: Belief, value: Any) -> float:
     return float(value) if value > 1e-9 * belief.spec.max_budget else 0.0
 
 
-def _rest(belief: Belief, shown: list[int], given: dict[str, float]) -> dict[str, Any]:
+def _rest(belief: Belief, shown: list[int], mean_allocation: dict[str, float]) -> dict[str, Any]:
     """Return what the arms that are not shown get together."""
     names = {belief.names[arm] for arm in shown}
     return {
         "arms": len(belief.names) - len(shown),
         "best": _amount(belief, belief.best.x.sum() - belief.best.x[shown].sum()),
-        "given": sum(amount for name, amount in given.items() if name not in names) if given else None,
+        "given": sum(amount for name, amount in mean_allocation.items() if name not in names)
+        if mean_allocation
+        else None,
     }
 
 
-def _given(connection: Connection, row: RowMapping) -> tuple[dict[str, float], int]:
+def _mean_allocation(connection: Connection, row: RowMapping) -> tuple[dict[str, float], int]:
     """Return the mean of the latest allocations, without those of a holdout.
 
     Schedules and live rounds are not counted: they give as they go.
@@ -133,13 +135,13 @@ def _given(connection: Connection, row: RowMapping) -> tuple[dict[str, float], i
         select(table.answer)
         .where(table.allocator_id == row["id"], table.round >= row["decisions"] - _LATEST)
     ).scalars()  # fmt: skip
-    made = [json.loads(answer) for answer in answers]
-    found = [one["allocation"] for one in made if one["allocation"] and one.get("mode") != "holdout"]
+    decisions = [json.loads(answer) for answer in answers]
+    allocations = [one["allocation"] for one in decisions if one["allocation"] and one.get("mode") != "holdout"]
     total: dict[str, float] = {}
-    for allocation in found:
+    for allocation in allocations:
         for arm, amount in allocation.items():
             total[arm] = total.get(arm, 0.0) + amount
-    return {arm: amount / len(found) for arm, amount in total.items()}, len(found)
+    return {arm: amount / len(allocations) for arm, amount in total.items()}, len(allocations)
 
 
 def _history(past: list[Snapshot], names: list[str]) -> dict[str, Any]:

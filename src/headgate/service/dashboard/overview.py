@@ -89,16 +89,16 @@ def status(connection: Connection, row: RowMapping) -> str:
 def law_text(law: Any) -> str:
     """Return a law in a few words."""
     try:
-        found = from_dict(law)
+        parsed_law = from_dict(law)
     except HeadgateError:  # a law that this process does not know
         return str(law.get("name", law) if isinstance(law, dict) else law)
     shapes = [
         f"{name} {value:.3g}"
         if isinstance(value, float | int)
         else f"{name} {'learned' if value == 'learn' else 'by arm'}"
-        for name, value in found.shapes().items()
+        for name, value in parsed_law.shapes().items()
     ]
-    words = found.to_dict()["name"].replace("_", "-")
+    words = parsed_law.to_dict()["name"].replace("_", "-")
     return f"{words}, {', '.join(shapes)}" if shapes else str(words)
 
 

@@ -16,7 +16,7 @@ from headgate.service.dashboard.overview import overview
 from headgate.service.dashboard.pages import file, page
 from headgate.service.service import Asks, Here
 from headgate.service.spec import Name
-from headgate.service.store.keys import all_keys, match
+from headgate.service.store.keys import all_keys, key_of_token
 from headgate.service.web.schema import reference
 from headgate.service.web.sessions import COOKIE, begin
 
@@ -58,9 +58,9 @@ async def allocator_data(
 async def api_page(request: Request, service: Here) -> Response:
     """Show what the API takes and answers."""
     described = request.app.openapi()
-    shown = await run_in_threadpool(reference, described)
+    content = await run_in_threadpool(reference, described)
     about = {"title": "API", "version": described["info"]["version"], "signed_in": service.settings.keys}
-    return page("reference.html", request, **about, **shown)
+    return page("reference.html", request, **about, **content)
 
 
 @router.get("/login")
@@ -72,9 +72,9 @@ async def login_form(request: Request) -> Response:
 @router.post("/login")
 async def login(request: Request, service: Here) -> Response:
     """Begin a session for whoever has a key that is good."""
-    given = parse_qs((await request.body())[:1000].decode("utf-8", "replace")).get("key", [""])
-    known = {one.id: one for one in await service.look(all_keys)}
-    key = match(given[0].strip(), known) if len(given) == 1 else None
+    tokens = parse_qs((await request.body())[:1000].decode("utf-8", "replace")).get("key", [""])
+    keys = {one.id: one for one in await service.look(all_keys)}
+    key = key_of_token(tokens[0].strip(), keys) if len(tokens) == 1 else None
     if key is None:
         request.scope["refused"] = "sign-in failed: the key is not known, or was revoked"
         message = "This key is not known, or was revoked."

@@ -20,31 +20,31 @@ def absorb(batch: Batch, report: Report, decision: LoggedDecision) -> str:
     learner = batch.learners.get(decision.allocator_id)
     if learner is None:
         raise batch.why_closed(decision.allocator_id)
-    row, heard = batch.rows[decision.allocator_id], batch.heard[decision.allocator_id, decision.round]
+    row, reports = batch.rows[decision.allocator_id], batch.reports[decision.allocator_id, decision.round]
     now = max(batch.now, row["window_at"] or 0)
-    said: dict[str, float] = {}
+    amounts: dict[str, float] = {}
     if report.outcome is None:  # silence until the deadline says that every silent arm failed
-        results: Results = dict.fromkeys(decision.silent(heard) or ())
+        results: Results = dict.fromkeys(decision.silent(reports) or ())
         spent, late = None, False
     else:
-        results, said = short(report.outcome, learner.spec.max_budget)
+        results, amounts = short(report.outcome, learner.spec.max_budget)
         spent, late = report.outcome.spent, decision.expires_at is not None and now > decision.expires_at
     try:
-        new, amounts = decision.news(heard, results, said, spent)
+        new, all_amounts = decision.news(reports, results, amounts, spent)
     except ConflictError:
         row["contradictions"] += 1
         raise
-    spent = spent if heard.spent is None else None
-    told = {arm: said[arm] for arm in new if arm in said} if said else {}
+    spent = spent if reports.spent is None else None
+    new_amounts = {arm: amounts[arm] for arm in new if arm in amounts} if amounts else {}
     terms = learner.spec.reward == "cascade", schema.BUDGET_UNITS / learner.spec.max_budget
-    before = after = decision.tally(heard, *terms)
+    before = after = decision.tally(reports, *terms)
     if new or spent is not None or report.ends_live:
         part = {
             "allocator_id": decision.allocator_id,
             "round": decision.round,
-            "part": heard.parts,
+            "part": reports.parts,
             "results": to_json(new).decode(),  # in a fifth of the time that the standard library takes
-            "amounts": to_json(told).decode() if told else None,
+            "amounts": to_json(new_amounts).decode() if new_amounts else None,
             "spent": spent,
             "recorded_at": now,
             "by_expiry": report.outcome is None or (report.ends_live and late),
@@ -55,21 +55,21 @@ def absorb(batch: Batch, report: Report, decision: LoggedDecision) -> str:
         }
         lasted = None if spent is None else decision.lasted(spent)
         if learner.ordered:
-            learner.learn(Part(new, amounts, lasted, decision.request))
-        learner.count(amounts, new)
+            learner.learn(Part(new, all_amounts, lasted, decision.request))
+        learner.count(all_amounts, new)
         if lasted is not None:
             learner.count_budget(*lasted)
         batch.write[statements.REPORTED].append(part)
         row["reports"] += 1
         row["late"] += late and not report.ends_live
-        heard.add(new, told, spent)
-        after = decision.tally(heard, *terms)
+        reports.add(new, new_amounts, spent)
+        after = decision.tally(reports, *terms)
         for counter, had, has in zip(TALLY, before, after, strict=True):
             row[counter] += has - had
         if after[0] > before[0]:
             batch.write[statements.DONE].append(part)
             if decision.compared:
-                batch.modes().completed(decision, heard.results, terms[0])
+                batch.modes().completed(decision, reports.results, terms[0])
     elif report.outcome is not None:
         row["duplicates"] += 1
     answer = {

@@ -19,10 +19,10 @@ class Baseline:
     Limits of arms hold for both. Arms that amounts do not name get nothing, or what they must get.
     """
 
-    def __init__(self, given: Literal["even"] | Mapping[str, float], names: Sequence[str], policy: Policy) -> None:
+    def __init__(self, baseline: Literal["even"] | Mapping[str, float], names: Sequence[str], policy: Policy) -> None:
         self._policy = policy
         self._even = Uniform(policy.law, len(names), policy.max_budget)
-        self._amounts = None if given == "even" else np.array([given.get(name, 0.0) for name in names])
+        self._amounts = None if baseline == "even" else np.array([baseline.get(name, 0.0) for name in names])
 
     @property
     def of_guard(self) -> Any:

@@ -16,8 +16,8 @@ from sqlalchemy import Connection
 from headgate.service.engine.learner import Learner, read_cells
 from headgate.service.engine.live import Playing
 from headgate.service.engine.modes import ModeSums
-from headgate.service.engine.records import Heard, LoggedDecision, hear, not_the_one
-from headgate.service.engine.requests import Decide, Held, Report, StepTaken
+from headgate.service.engine.records import LoggedDecision, Reports, not_the_one, read_reports
+from headgate.service.engine.requests import Busy, Decide, LiveStep, Report
 from headgate.service.engine.windows import turn
 from headgate.service.faults import ConflictError, NotFoundError, ServiceError
 from headgate.service.store import statements
@@ -54,13 +54,13 @@ class Memory:
     def forget(self, row: Mapping[str, Any]) -> None:
         """Remember nothing any more of the decisions of an allocator of which rows have gone."""
         self.removals[row["id"]] = row["removals"]
-        for known in (self.decisions, self.playing):
-            for name in [name for name in known if name[0] == row["name"]]:
-                del known[name]
+        for cache in (self.decisions, self.playing):
+            for name in [name for name in cache if name[0] == row["name"]]:
+                del cache[name]
 
     def keep(self, batch: Batch) -> None:
         """Remember what was decided and is committed now, and drop the oldest decisions."""
-        self.decisions.update(batch.made)
+        self.decisions.update(batch.new_decisions)
         while len(self.decisions) > _MOST_DECISIONS:
             self.decisions.popitem(last=False)
         for key, playing in batch.playing.items():
@@ -84,20 +84,20 @@ class Batch:
     connection: Connection
     memory: Memory
     patient: bool = True
-    """Whether to wait for allocators that another has locked; else their requests are answered with `Held`."""
+    """Whether to wait for allocators that another has locked; else their requests are answered with `Busy`."""
     now: int = field(default_factory=lambda: time.time_ns() // 1000)
     """In microseconds, as the tables have it: one moment for all of the batch."""
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
     """The allocators' rows, by their ids."""
     ids: dict[str, int] = field(default_factory=dict)
     """Their ids, by name."""
-    held: dict[int | str, Held] = field(default_factory=dict)
+    busy: dict[int | str, Busy] = field(default_factory=dict)
     """Allocators that another has locked, by id and by name."""
     closed: dict[int, ConflictError] = field(default_factory=dict)
     """Allocators that this version cannot open, with the reason."""
-    known: dict[DecisionName, LoggedDecision] = field(default_factory=dict)
+    decisions: dict[DecisionName, LoggedDecision] = field(default_factory=dict)
     """Decisions that the requests speak of."""
-    meant: dict[int, LoggedDecision | ServiceError] = field(default_factory=dict)
+    decision_of: dict[int, LoggedDecision | ServiceError] = field(default_factory=dict)
     """By the place of a report in the batch, the decision that it is of, or why there is none."""
     live: dict[DecisionName, dict[str, Any]] = field(default_factory=dict)
     """Rows of live rounds that the requests speak of, as they will be stored."""
@@ -105,11 +105,11 @@ class Batch:
     """These live rounds, to be remembered once all is committed."""
     answers: list[Any] = field(default_factory=list)
     """For each request the text of its answer, or the error it deserves."""
-    made: dict[DecisionName, LoggedDecision] = field(default_factory=dict)
+    new_decisions: dict[DecisionName, LoggedDecision] = field(default_factory=dict)
     """Decisions of this batch."""
     learners: dict[int, Learner] = field(default_factory=dict)
     """Those of the allocators, to be remembered once all is committed."""
-    heard: dict[tuple[int, int], Heard] = field(default_factory=dict)
+    reports: dict[tuple[int, int], Reports] = field(default_factory=dict)
     """What has been reported of those that are reported now, by allocator and round."""
     sums: ModeSums | None = None
     """What comes of decisions by their mode, where some are compared."""
@@ -118,19 +118,19 @@ class Batch:
 
     # -- lock and catch up -------------------------------------------------------------------------------------------
 
-    def lock(self, requests: Sequence[Decide | Report | StepTaken]) -> None:
+    def lock(self, requests: Sequence[Decide | Report | LiveStep]) -> None:
         """Lock the allocators of these requests, always in one order, and catch up with other workers."""
         names = {r.allocator for r in requests if isinstance(r, Decide)}
         self.find({(r.allocator, r.decision_id) for r in requests if not isinstance(r, Decide)})
         by_id: dict[str, list[str]] = defaultdict(list)
-        for name, decision_id in self.known:
+        for name, decision_id in self.decisions:
             by_id[decision_id].append(name)
         for place, request in enumerate(requests):
             if not isinstance(request, Decide):
-                decision = self.meant[place] = self._speaks_of(request, by_id)
+                decision = self.decision_of[place] = self._speaks_of(request, by_id)
                 if isinstance(decision, LoggedDecision):
-                    self.heard[decision.allocator_id, decision.round] = Heard()
-        ids = {allocator_id for allocator_id, _ in self.heard}
+                    self.reports[decision.allocator_id, decision.round] = Reports()
+        ids = {allocator_id for allocator_id, _ in self.reports}
         lock = statements.LOCK if self.patient else statements.LOCK_FREE
         stale: set[str] = set()
         behind: dict[int, int] = {}
@@ -152,13 +152,13 @@ class Batch:
             for key in behind:
                 self.learners[key].has_read(self.rows[key]["seq"])
         if not self.patient and (names - self.ids.keys() or ids - self.rows.keys()):
-            for row in statements.NAMED.rows(self.connection, ids=list(ids), names=list(names)):
+            for row in statements.ALLOCATORS.rows(self.connection, ids=list(ids), names=list(names)):
                 if row["id"] not in self.rows:
-                    self.held[row["id"]] = self.held[row["name"]] = Held(row["id"])
+                    self.busy[row["id"]] = self.busy[row["name"]] = Busy(row["id"])
         if stale:
             self._look_again(stale)
-        if self.heard:
-            hear(self.connection, self.heard)
+        if self.reports:
+            read_reports(self.connection, self.reports)
 
     def _open(self, learner: Learner | None, row: dict[str, Any]) -> None:
         """Have a learner that stands where its allocator's row does, new or as it was remembered."""
@@ -175,47 +175,47 @@ class Batch:
 
     def _look_again(self, stale: Container[str]) -> None:
         """Find out which decisions are still there, of allocators of which rows have gone."""
-        sought = [name for name in self.known if name[0] in stale]
-        for name in sought:
-            del self.known[name]
-        self.find(sought)
-        for place, decision in self.meant.items():
-            if isinstance(decision, LoggedDecision) and decision.name not in self.known:
-                self.meant[place] = NotFoundError(f"there is no decision {decision.id!r}")
+        names = [name for name in self.decisions if name[0] in stale]
+        for name in names:
+            del self.decisions[name]
+        self.find(names)
+        for place, decision in self.decision_of.items():
+            if isinstance(decision, LoggedDecision) and decision.name not in self.decisions:
+                self.decision_of[place] = NotFoundError(f"there is no decision {decision.id!r}")
 
     def find(self, names: Iterable[tuple[str | None, str]]) -> None:
         """Get to know the decisions of these names, as far as there are any; of ids alone, those of all allocators."""
-        sought, missing, known = list(names), set(), self.memory.decisions
-        alone = [key for allocator, key in sought if allocator is None]
+        pairs, missing = list(names), set()
+        alone = [key for allocator, key in pairs if allocator is None]
         if alone:  # only the database knows whose they are
             owners = statements.WHOSE.rows(self.connection, ids=alone)
-            sought = [(self.memory.names.get(row["allocator_id"], ""), row["id"]) for row in owners] + sought
-        for allocator, key in sought:
-            decision = None if allocator is None else known.get((allocator, key))
+            pairs = [(self.memory.names.get(row["allocator_id"], ""), row["id"]) for row in owners] + pairs
+        for allocator, key in pairs:
+            decision = None if allocator is None else self.memory.decisions.get((allocator, key))
             if decision is not None:
-                self.known[decision.allocator, key] = decision
+                self.decisions[decision.allocator, key] = decision
             elif allocator is not None:
                 missing.add(key)
         if missing:
             for row in statements.FIND.rows(self.connection, ids=list(missing)):
                 decision = LoggedDecision.of_row(row)
-                self.known[decision.name] = decision
+                self.decisions[decision.name] = decision
 
-    def _speaks_of(self, request: Report | StepTaken, by_id: Mapping[str, list[str]]) -> LoggedDecision | ServiceError:
+    def _speaks_of(self, request: Report | LiveStep, by_id: Mapping[str, list[str]]) -> LoggedDecision | ServiceError:
         """Return the decision that a report is of: of the allocator it names, or the only one that its asker sees."""
-        found: Iterable[str] = by_id.get(request.decision_id, ())
+        owners: Iterable[str] = by_id.get(request.decision_id, ())
         if request.allocator is not None:
-            found = {request.allocator}.intersection(found)
+            owners = {request.allocator}.intersection(owners)
         if request.asker.bound is not None:
-            found = filter(request.asker.sees, found)
-        names = sorted(found)
+            owners = filter(request.asker.sees, owners)
+        names = sorted(owners)
         if len(names) == 1:
-            return self.known[names[0], request.decision_id]
+            return self.decisions[names[0], request.decision_id]
         return not_the_one(request.decision_id, names, "decision" if isinstance(request, Report) else "live round")
 
     def why_closed(self, allocator_id: int) -> ServiceError:
         """Return why there is no learner of an allocator that has decisions: it is locked, or cannot be opened."""
-        return self.held.get(allocator_id) or self.closed[allocator_id]
+        return self.busy.get(allocator_id) or self.closed[allocator_id]
 
     # -- write -------------------------------------------------------------------------------------------------------
 

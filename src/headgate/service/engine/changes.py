@@ -59,7 +59,7 @@ def create(
         return False
     moment, fading = clock.now(), spec.fading
     begins, until = (None, None) if fading is None else fading.window(moment)
-    made = connection.execute(
+    result = connection.execute(
         insert(table).values(
             name=name,
             spec=spec.canonical(),
@@ -70,11 +70,11 @@ def create(
             window_until=until,
         )
     )
-    (key,) = made.inserted_primary_key or (0,)
+    (key,) = result.inserted_primary_key or (0,)
     arms = resolved_arms(spec)
     _add_arms(connection, key, 0, arms, moment)
     write_terms(connection, key, 0, spec, arms)
-    note(connection, actor, "create allocator", name, {"version": 0} | said_of(spec))
+    note(connection, actor, "create allocator", name, {"version": 0} | details_of(spec))
     if evidence is not None:
         import_evidence(connection, actor, name, WARM_START, evidence, "evidence", asker)
     return True
@@ -126,12 +126,12 @@ def retire_arm(connection: Connection, actor: str, name: str, arm: str) -> None:
         raise NotFoundError(f"allocator {name!r} has no arm {arm!r}")
     if arms[arm].retired_at is not None:
         return
-    left = [spec for spec in _in_use(arms) if spec.name != arm]
-    if not left:
+    rest = [spec for spec in _in_use(arms) if spec.name != arm]
+    if not rest:
         raise ConflictError(f"{arm!r} is the last arm of allocator {name!r}: archive the allocator instead")
-    _check_arms(row, left)
+    _check_arms(row, rest)
     _retire(connection, arms[arm], clock.now())
-    _reconfigure(connection, row, left)
+    _reconfigure(connection, row, rest)
     note(connection, actor, "retire arm", name, {"version": row["config"] + 1, "retired": arm})
 
 
@@ -238,13 +238,13 @@ def keep_state(connection: Connection, allocator_id: int, version: int) -> None:
     connection.execute(update(table).where(table.c.allocator_id == allocator_id).values(config=version))
 
 
-def said_of(spec: AllocatorSpec) -> dict[str, Any]:
+def details_of(spec: AllocatorSpec) -> dict[str, Any]:
     """Return what the audit log has of a version."""
-    said = spec.model_dump(include={"law", "policy", "keep_days"})
-    said |= {name: value for name, value in spec.model_dump(include={"half_life", "window"}).items() if value}
+    details = spec.model_dump(include={"law", "policy", "keep_days"})
+    details |= {name: value for name, value in spec.model_dump(include={"half_life", "window"}).items() if value}
     if spec.baseline is not None:
-        said |= spec.model_dump(include={"baseline", "holdout", "shadow", "guard"})
-    return said
+        details |= spec.model_dump(include={"baseline", "holdout", "shadow", "guard"})
+    return details
 
 
 def _add_arms(connection: Connection, key: int, first: int, specs: list[ArmSpec], moment: int) -> None:

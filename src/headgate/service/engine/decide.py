@@ -11,9 +11,9 @@ from pydantic_core import to_json
 from headgate.service import clock
 from headgate.service.bodies import LiveRequest
 from headgate.service.engine.batch import Batch
-from headgate.service.engine.live_batch import again, opened
+from headgate.service.engine.live_batch import again, open_round
 from headgate.service.engine.modes import Split
-from headgate.service.engine.records import TALLY, Heard, LoggedDecision
+from headgate.service.engine.records import TALLY, LoggedDecision, Reports
 from headgate.service.engine.requests import Decide
 from headgate.service.faults import ConflictError, NotFoundError, RefusedError
 from headgate.service.store import schema, statements
@@ -22,61 +22,61 @@ MOST_WORK = 20_000
 """Decisions times arms that one call may ask for: about half a second of work."""
 
 
-def decide(batch: Batch, asked: Decide) -> str:
+def decide(batch: Batch, request: Decide) -> str:
     """Return the text of a decision: that which was made for its id before, or a new one."""
-    key, request = batch.ids.get(asked.allocator), asked.request
+    key, body = batch.ids.get(request.allocator), request.request
     if key is None:
-        raise batch.held.get(asked.allocator) or NotFoundError(f"there is no allocator {asked.allocator!r}")
-    body = request.model_dump_json(exclude={"decision_id"}, exclude_defaults=True)
-    before = batch.known.get((asked.allocator, request.decision_id or ""))
-    live = isinstance(request, LiveRequest)
+        raise batch.busy.get(request.allocator) or NotFoundError(f"there is no allocator {request.allocator!r}")
+    text = body.model_dump_json(exclude={"decision_id"}, exclude_defaults=True)
+    before = batch.decisions.get((request.allocator, body.decision_id or ""))
+    live = isinstance(body, LiveRequest)
     if live:
-        body = json.dumps({"live": True} | json.loads(body))
+        text = json.dumps({"live": True} | json.loads(text))
     if before is not None:
-        if _meaning(before.request) != _meaning(body):
+        if _meaning(before.request) != _meaning(text):
             raise ConflictError(f"decision {before.id!r} was asked for with another body")
         batch.rows[key]["duplicates"] += 1
         return again(batch, before) if live else before.answer
     row, learner = batch.rows[key], batch.learners.get(key)
     if learner is None:
         raise batch.closed[key]
-    if asked.together * len(learner.active) > MOST_WORK:
+    if request.together * len(learner.active) > MOST_WORK:
         raise RefusedError(
-            f"decisions times arms must be at most {MOST_WORK} in one call, got {asked.together} for "
+            f"decisions times arms must be at most {MOST_WORK} in one call, got {request.together} for "
             f"{len(learner.active)} arms",
             "decisions",
         )
     if row["archived_at"] is not None:
-        raise ConflictError(f"allocator {asked.allocator!r} is archived: it makes no more decisions")
-    if request.step is not None and (request.budget is not None or not request.switching):
+        raise ConflictError(f"allocator {request.allocator!r} is archived: it makes no more decisions")
+    if body.step is not None and (body.budget is not None or not body.switching):
         raise RefusedError("step is only for a budget that is not known, and with switching", "step")
-    if request.budget is not None and not request.switching and not live:
+    if body.budget is not None and not body.switching and not live:
         raise RefusedError("switching is only for a budget that is not known", "switching")
     allocation: dict[str, float] | None = None
     steps, live_round, turn = None, None, row["decisions"]
     split = Split({})
-    if isinstance(request, LiveRequest):
+    if isinstance(body, LiveRequest):
         learner.refuse_as_it_goes("body")
-        allocation, live_round = {}, learner.open(request, turn)
-    elif request.budget is None:
+        allocation, live_round = {}, learner.open(body, turn)
+    elif body.budget is None:
         learner.refuse_as_it_goes("budget")
-        steps = learner.schedule(request, turn) if request.switching else learner.plan(request, turn)
+        steps = learner.schedule(body, turn) if body.switching else learner.plan(body, turn)
     else:
-        split = learner.allocate(request, turn)
+        split = learner.allocate(body, turn)
         allocation = split.allocation
-    name = request.decision_id or f"{batch.now:014x}-{secrets.token_hex(6)}"  # in the order of time, for the index
+    name = body.decision_id or f"{batch.now:014x}-{secrets.token_hex(6)}"  # in the order of time, for the index
     deadline = learner.spec.feedback_deadline
     expires_at = None if deadline is None else batch.now + round(deadline * 1e6)
     answer = {
         "decision_id": name,
-        "allocator": asked.allocator,
-        "budget": request.budget,
+        "allocator": request.allocator,
+        "budget": body.budget,
         "allocation": allocation,
         "schedule": None if steps is None else [{"arm": arm, "amount": amount} for arm, amount in steps],
         "version": row["config"],
         "mode": split.mode,
         "probability": split.probability,
-        "policy_allocation": split.wanted,
+        "policy_allocation": split.policy_allocation,
         "created_at": clock.as_text(batch.now),
         "expires_at": clock.as_text(expires_at),
     }
@@ -84,39 +84,39 @@ def decide(batch: Batch, asked: Decide) -> str:
         "id": name,
         "allocator_id": key,
         "round": row["decisions"],
-        "budget": request.budget,
-        "request": body,
+        "budget": body.budget,
+        "request": text,
         "answer": to_json(answer).decode(),  # once: asked again, it is the same
         "created_at": batch.now,
         "expires_at": expires_at,
     }
-    made = LoggedDecision(
-        **logged, allocator=asked.allocator, allocation=allocation, steps=steps, live=live, version=row["config"],
-        mode=split.mode, probability=split.probability, wanted=split.wanted,
+    decision = LoggedDecision(
+        **logged, allocator=request.allocator, allocation=allocation, steps=steps, live=live, version=row["config"],
+        mode=split.mode, probability=split.probability, policy_allocation=split.policy_allocation,
         compared=split.mode != "policy" or split.probability < 1.0,
     )  # fmt: skip
-    batch.known[asked.allocator, name] = batch.made[asked.allocator, name] = made
-    if made.compared:
-        batch.modes().decided(made)
-    batch.write[statements.DECIDED].append({**logged, "key_id": asked.asker.key_id, "subject": request.subject})
+    batch.decisions[request.allocator, name] = batch.new_decisions[request.allocator, name] = decision
+    if decision.compared:
+        batch.modes().decided(decision)
+    batch.write[statements.DECIDED].append({**logged, "key_id": request.asker.key_id, "subject": body.subject})
     if allocation and learner.reason is not None:
         batch.write[statements.REASON].append({**logged, "data": learner.reason})
     if live_round is not None:
         row["decisions"] += 1
-        return opened(batch, made, live_round, asked)
+        return open_round(batch, decision, live_round, request)
     if allocation is None or any(allocation.values()):
         batch.write[statements.WAIT].append(logged)
     else:  # nobody got anything: there is nothing to be reported
         scale = schema.BUDGET_UNITS / learner.spec.max_budget
-        for counter, has in zip(TALLY, made.tally(Heard(), False, scale), strict=True):
+        for counter, has in zip(TALLY, decision.tally(Reports(), False, scale), strict=True):
             row[counter] += has
-        if made.compared:
-            batch.modes().completed(made, {}, learner.spec.reward == "cascade")
+        if decision.compared:
+            batch.modes().completed(decision, {}, learner.spec.reward == "cascade")
     row["decisions"] += 1
-    return made.answer
+    return decision.answer
 
 
 def _meaning(request: str) -> dict[str, Any]:
     """Return what a stored request says; older ones name what they leave open."""
-    said = json.loads(request)
-    return {name: value for name, value in said.items() if value is not None and (name, value) != ("switching", True)}
+    fields = json.loads(request)
+    return {name: value for name, value in fields.items() if value is not None and (name, value) != ("switching", True)}

@@ -16,8 +16,8 @@ from headgate.live import LiveRound
 from headgate.policies import Contextual, Guarded, Policy
 from headgate.policies.ask import Ask
 from headgate.service.bodies import DecisionRequest, LiveRequest, Mode
-from headgate.service.engine import known
 from headgate.service.engine.baseline import Baseline
+from headgate.service.engine.features import features_by_arm, features_of_request
 from headgate.service.engine.live import Playing
 from headgate.service.engine.modes import Split, draw
 from headgate.service.engine.order import Part
@@ -60,12 +60,12 @@ class Decider(ABC):
         """Return what the decision of that number wants, in the order of the arms in use."""
         terms: dict[str, Any] = {}
         if isinstance(self.policy, Contextual) or request.features is not None or request.arm_features is not None:
-            terms |= known.terms(self.policy, self.active_names, request.features, request.arm_features)
+            terms |= features_by_arm(self.policy, self.active_names, request.features, request.arm_features)
         for name, usual in (("value", self.policy.value), ("lower", 0.0), ("upper", np.inf), ("eligible", False)):
-            wanted = getattr(request, name)
-            if wanted is not None:
+            term = getattr(request, name)
+            if term is not None:
                 terms[name] = np.broadcast_to(usual, len(self.active)).copy()
-                by_arm = dict.fromkeys(wanted, True) if name == "eligible" else wanted
+                by_arm = dict.fromkeys(term, True) if name == "eligible" else term
                 for arm, number in by_arm.items():
                     place = self.place.get(arm)
                     if place is None:
@@ -83,9 +83,9 @@ class Decider(ABC):
         if mode is None:
             mode = "policy" if self.baseline is None else self._whose(turn)
         if mode == "holdout":
-            given = self._by_baseline(ask)
+            allocation = self._by_baseline(ask)
             self.state = policy.skip(self.state, ask)
-            return Split(given, mode, self.spec.holdout)
+            return Split(allocation, mode, self.spec.holdout)
         aside = mode == "shadow" and self.ordered  # it is not its round: it must not remember that it decided
         held = self.state.held if isinstance(policy, Guarded) else 0.0
         x, state = policy.decide(self.state.copy() if aside else self.state, ask)
@@ -93,12 +93,12 @@ class Decider(ABC):
             raise ArithmeticError(f"allocator {self.name!r} has decided what is no number")
         self.state = policy.skip(self.state, ask) if aside else state
         self.reason = reason_of(self._believer)
-        wanted = dict(zip(self.active_names, x.tolist(), strict=True))
+        allocation = dict(zip(self.active_names, x.tolist(), strict=True))
         if mode == "shadow":
-            return Split(self._by_baseline(ask), mode, 1.0, wanted)
+            return Split(self._by_baseline(ask), mode, 1.0, allocation)
         if isinstance(policy, Guarded) and bool(state.held > held):
             mode = "guard"
-        return Split(wanted, mode, 1.0 - self.spec.holdout)
+        return Split(allocation, mode, 1.0 - self.spec.holdout)
 
     def _whose(self, turn: int) -> Mode:
         """Return whose turn it is: the policy's, or the baseline's."""
@@ -174,23 +174,23 @@ class Decider(ABC):
         if decision.mode == "holdout":
             self.state = self.policy.skip(self.state, self._ask(request, decision.round))
             return decision.allocation or {}
-        made = self.allocate(request, decision.round, "shadow" if decision.mode == "shadow" else "policy")
-        return made.allocation if made.wanted is None else made.wanted
+        split = self.allocate(request, decision.round, "shadow" if decision.mode == "shadow" else "policy")
+        return split.allocation if split.policy_allocation is None else split.policy_allocation
 
     def learn(self, part: Part) -> None:
         """Let a policy that depends on the order absorb a report; raise, and change nothing, if it cannot be."""
         arms = len(self.active)
-        x, seen = np.zeros(arms), np.full(arms, np.nan)
-        won, told = np.zeros(arms, dtype=np.bool_), np.zeros(arms, dtype=np.bool_)
+        x, thresholds = np.zeros(arms), np.full(arms, np.nan)
+        won, reported = np.zeros(arms, dtype=np.bool_), np.zeros(arms, dtype=np.bool_)
         for name, threshold in part.results.items():
             place = self.place.get(name)
             if place is None:  # retired before this policy began
                 continue
-            x[place], told[place], won[place] = part.amounts[name], True, threshold is not None
+            x[place], reported[place], won[place] = part.amounts[name], True, threshold is not None
             if threshold is not None and threshold is not True:
-                seen[place] = threshold
-        features = known.terms_of_request(self.policy, self.active_names, part.request)
-        self.state = self.policy.absorb(self.state, x, Feedback(won, seen, told), **features)
+                thresholds[place] = threshold
+        features = features_of_request(self.policy, self.active_names, part.request)
+        self.state = self.policy.absorb(self.state, x, Feedback(won, thresholds, reported), **features)
         if part.lasted is not None:
             self.state = self.policy.absorb_budget(self.state, *part.lasted)
 

@@ -22,7 +22,7 @@ from headgate.laws import Floats
 from headgate.policies import State, Thompson
 from headgate.service.engine.baseline import Baseline
 from headgate.service.engine.deciding import Decider
-from headgate.service.engine.modes import began, unguarded
+from headgate.service.engine.modes import fold_start, unguarded
 from headgate.service.engine.order import in_order, log_of, retracted_since
 from headgate.service.engine.records import Results
 from headgate.service.faults import ConflictError, RefusedError
@@ -91,8 +91,8 @@ class Learner(Decider):
                 f"allocator {self.name!r} cannot be opened by this version: {wrong}; export its evidence into a new one"
             ) from wrong
         self._believer = unguarded(self.policy)
-        given = self.spec.baseline
-        self.baseline = None if given is None else Baseline(given, self.active_names, self.policy)
+        baseline = self.spec.baseline
+        self.baseline = None if baseline is None else Baseline(baseline, self.active_names, self.policy)
         self.config, self.seq = row["config"], -1
         self.everything, self._delta = (Evidence.empty(len(arms) + 1, self.spec.max_budget) for _ in range(2))
         """The evidence of all arms, and of budgets in the last row."""
@@ -111,7 +111,7 @@ class Learner(Decider):
         self.plain = not self.ordered and self.fading is None
         """Whether evidence is all that it has to catch up with, while its configuration stays as it is."""
         if self.ordered:
-            self.state, self.stands = self._remembered(connection)
+            self.state, self.stands = self._latest_state(connection)
         else:
             self.state = self.policy.start(self.weighed if self._all_active else None)
             self.state.budgets = budgets
@@ -131,7 +131,7 @@ class Learner(Decider):
 
     # -- policies whose state depends on the order of the log ----------------------------------------------------------
 
-    def _remembered(self, connection: Connection) -> tuple[State, tuple[int, int]]:
+    def _latest_state(self, connection: Connection) -> tuple[State, tuple[int, int]]:
         """Return the latest state that was kept, and after how many decisions and reports that was."""
         table = schema.states
         row = connection.execute(select(table).where(table.c.allocator_id == self.id)).mappings().first()
@@ -144,7 +144,7 @@ class Learner(Decider):
 
         It knows nothing there, or, where a version began to guard what acts on sums, the evidence of then.
         """
-        stands = began(connection, self.id)
+        stands = fold_start(connection, self.id)
         state = self.policy.start()
         if any(stands):
             now, _ = read_evidence(connection, self.id, len(self.names), self.spec.max_budget)
@@ -161,8 +161,8 @@ class Learner(Decider):
                 arm, amount = self.position[name], part.amounts[name]
                 x = float(np.floor(amount)) if self.whole[arm] else amount
                 if x > 0.0:
-                    seen = np.nan if result is None or result is True else result
-                    rows.append((arm, x, result is not None, seen))
+                    threshold = np.nan if result is None or result is True else result
+                    rows.append((arm, x, result is not None, threshold))
         if not rows:
             return Evidence.empty(len(self.names), self.spec.max_budget)
         columns = [np.array(column) for column in zip(*rows, strict=True)]
@@ -194,17 +194,18 @@ class Learner(Decider):
 
     def count(self, amounts: Mapping[str, float], results: Results) -> None:
         """Add results to what this transaction has gathered; raise, and add nothing, if they cannot be counted."""
-        delta, thresholds = self._arms_delta, list(results.values())
+        delta, outcomes = self._arms_delta, list(results.values())
         places = [self.position[name] for name in results]
         rows = np.array(places, dtype=np.intp)
-        x, won, seen = np.zeros(len(self.names)), np.zeros(len(self.names), np.bool_), np.full(len(self.names), np.nan)
+        arms = len(self.names)
+        x, won, thresholds = np.zeros(arms), np.zeros(arms, np.bool_), np.full(arms, np.nan)
         x[rows] = [amounts[name] for name in results]
-        won[rows] = [threshold is not None for threshold in thresholds]
-        seen[rows] = [np.nan if threshold is None or threshold is True else threshold for threshold in thresholds]
+        won[rows] = [threshold is not None for threshold in outcomes]
+        thresholds[rows] = [np.nan if threshold is None or threshold is True else threshold for threshold in outcomes]
         if self.whole.any():
             x[self.whole] = np.floor(x[self.whole])
         self._touched.update(places)
-        if not record(delta.bins, delta.edges, delta.max_budget * (1.0 + 1e-9), x, won, seen, self._all):
+        if not record(delta.bins, delta.edges, delta.max_budget * (1.0 + 1e-9), x, won, thresholds, self._all):
             raise RefusedError("the results cannot be counted: a threshold lies above what its arm got", "results")
 
     def count_budget(self, amount: float, censored: bool) -> None:
@@ -217,7 +218,7 @@ class Learner(Decider):
         self._arms_delta.bins[...] += bins
         self._touched.update(range(len(self.names)))
 
-    def gathered(self) -> tuple[Evidence, Evidence]:
+    def deltas(self) -> tuple[Evidence, Evidence]:
         """Return what this transaction has gathered, of arms and of budgets, as evidence that shares its numbers."""
         return self._arms_delta, self._budgets_delta
 
@@ -242,8 +243,8 @@ class Learner(Decider):
             self._weigh(rows)
         if self._some:
             self._share()
-        found: Cells = table.tolist()
-        return found
+        new_cells: Cells = table.tolist()
+        return new_cells
 
     def _weigh(self, rows: NDArray[np.int64]) -> None:
         """Let what counts of some rows of the evidence follow the whole."""

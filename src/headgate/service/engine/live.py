@@ -29,11 +29,11 @@ class Playing:
     steps: int = 0
 
     @classmethod
-    def of_row(cls, row: Fields, told: Iterable[Fields]) -> Self:
+    def of_row(cls, row: Fields, reports: Iterable[Fields]) -> Self:
         """Follow the reports of a stored round."""
-        opened = json.loads(row["data"])
-        playing = cls(LiveRound.from_json(opened["round"]), opened["arms"])
-        for step in told:
+        data = json.loads(row["data"])
+        playing = cls(LiveRound.from_json(data["round"]), data["arms"])
+        for step in reports:
             playing.report(StepReport(success=bool(step["success"]), spent=step["spent"], last=bool(step["last"])))
         return playing
 
@@ -41,15 +41,15 @@ class Playing:
         """Return what is stored of a round when it is opened."""
         return json.dumps({"arms": self.names, "round": self.round.to_json()}, ensure_ascii=False)
 
-    def report(self, told: StepReport) -> None:
+    def report(self, step: StepReport) -> None:
         """Say what came of the step that was handed out."""
         self.round.next()
         try:
-            self.round.report(success=told.success, spent=told.spent)
+            self.round.report(success=step.success, spent=step.spent)
         except InputError as wrong:
             raise RefusedError(str(wrong), "spent") from wrong
         self.steps += 1
-        if told.last:
+        if step.last:
             self.round.stop()
         self.round.next()  # so that it is known whether this was the last
 
@@ -57,9 +57,9 @@ class Playing:
         """Return what the caller is told: the next step, or that there is none."""
         step = self.round.next()
         left = self.round.left
-        shown = None if step is None else {"number": self.steps, "arm": self.names[step.arm], "amount": step.amount}
+        fields = None if step is None else {"number": self.steps, "arm": self.names[step.arm], "amount": step.amount}
         return json.dumps(
-            {"decision_id": decision_id, "step": shown, "left": left if left < float("inf") else None,
+            {"decision_id": decision_id, "step": fields, "left": left if left < float("inf") else None,
              "done": step is None},
             ensure_ascii=False, separators=(",", ":"),
         )  # fmt: skip
@@ -67,10 +67,10 @@ class Playing:
     def outcome(self) -> Outcome:
         """Return what came of the arms that were served, and what each got in all."""
         feedback, results = self.round.feedback, {}
-        for name, x, won, seen in zip(
+        for name, x, won, threshold in zip(
             self.names, self.round.x.tolist(), feedback.success.tolist(), feedback.threshold.tolist(), strict=True
         ):
             if x > 0.0:
-                known = seen if won and not isnan(seen) else None
-                results[name] = ArmResult(success=won, threshold=known, amount=x)
+                has_threshold = won and not isnan(threshold)
+                results[name] = ArmResult(success=won, threshold=threshold if has_threshold else None, amount=x)
         return Outcome(results=results)

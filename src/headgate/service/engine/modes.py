@@ -31,7 +31,7 @@ class Split:
     mode: Mode = "policy"
     probability: float = 1.0
     """Of the draw between the baseline and the policy to end as it did."""
-    wanted: dict[str, float] | None = None
+    policy_allocation: dict[str, float] | None = None
     """Of a shadow: what the policy would have given."""
 
 
@@ -95,11 +95,11 @@ class ModeSums:
 
     def completed(self, decision: LoggedDecision, results: Results, cascade: bool, times: int = 1) -> None:
         """Count what came of a decision of which everything has been reported; -1 times: no longer."""
-        found = self._sum(decision)
-        key = decision.allocator_id, found.version
+        mode_sum = self._sum(decision)
+        key = decision.allocator_id, mode_sum.version
         if key not in self._values:
             self._values[key] = values_of(terms_of(self._connection, *key))
-        found.add(worth_of(decision, results, self._values[key], cascade), times)
+        mode_sum.add(worth_of(decision, results, self._values[key], cascade), times)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows to be written."""
@@ -156,11 +156,11 @@ def terms_of(connection: Connection, allocator_id: int, version: int) -> dict[st
     return {} if text is None else json.loads(text)
 
 
-def began(connection: Connection, allocator_id: int) -> tuple[int, int]:
+def fold_start(connection: Connection, allocator_id: int) -> tuple[int, int]:
     """Return after how many decisions and reports an allocator's policy began to follow the log anew; (0, 0): never."""
     table = schema.baselines.c
-    found = select(table.data).where(table.allocator_id == allocator_id).order_by(table.version.desc())
-    for text in connection.execute(found).scalars():
+    query = select(table.data).where(table.allocator_id == allocator_id).order_by(table.version.desc())
+    for text in connection.execute(query).scalars():
         fold = json.loads(text)["fold"]
         if fold is not None:
             return fold[0], fold[1]

@@ -57,42 +57,42 @@ def log_of(
 ) -> Iterator[tuple[LoggedDecision, Part | None]]:
     """Go through the log after so many decisions and reports: a decision that is made, or one and a report of it.
 
-    Reports that were taken back are left out, as if nobody had heard them: those of which the log says so before its
+    Reports that were taken back are left out, as if they had never come: those of which the log says so before its
     row `until`. With None nothing is left out, and parts that take others back come in their places.
     """
-    made, heard = schema.decisions, schema.reports
-    others = heard.alias()
-    same = others.c.allocator_id == heard.c.allocator_id, others.c.round == heard.c.round
+    decision_table, report = schema.decisions, schema.reports
+    others = report.alias()
+    same = others.c.allocator_id == report.c.allocator_id, others.c.round == report.c.round
     # A schedule's amounts are those of the latest word on what was spent, that of the part itself included.
     spent = (
         select(others.c.spent)
         .where(*same, others.c.spent.is_not(None), others.c.retracts.is_(None))
-        .where(others.c.part <= func.coalesce(heard.c.retracts, heard.c.part))
+        .where(others.c.part <= func.coalesce(report.c.retracts, report.c.part))
         .order_by(others.c.part.desc()).limit(1)
     )  # fmt: skip
-    first = select(others.c.recorded_at).where(*same, others.c.part == func.coalesce(heard.c.retracts, heard.c.part))
+    first = select(others.c.recorded_at).where(*same, others.c.part == func.coalesce(report.c.retracts, report.c.part))
     own = (
-        heard.c.results, heard.c.amounts, heard.c.spent, heard.c.after, heard.c.retracts, heard.c.place,
+        report.c.results, report.c.amounts, report.c.spent, report.c.after, report.c.retracts, report.c.place,
         spent.scalar_subquery().label("in_all"), first.scalar_subquery().label("at"),
     )  # fmt: skip
     parts = (
-        select(made, *own).join_from(heard, made)
-        .where(heard.c.allocator_id == allocator_id, heard.c.place >= reports).order_by(heard.c.place)
+        select(decision_table, *own).join_from(report, decision_table)
+        .where(report.c.allocator_id == allocator_id, report.c.place >= reports).order_by(report.c.place)
     )  # fmt: skip
     if until is not None:
-        taken = select(others.c.part).where(*same, others.c.retracts == heard.c.part, others.c.place < until)
-        parts = parts.where(heard.c.retracts.is_(None), ~taken.exists())
-    asked = select(made).where(made.c.allocator_id == allocator_id, made.c.round >= decisions).order_by(made.c.round)
-    rounds = iter(connection.execute(asked.execution_options(yield_per=_ROWS)).mappings())
-    names, upcoming = made.c.keys(), next(rounds, None)
+        retraction = select(others.c.part).where(*same, others.c.retracts == report.c.part, others.c.place < until)
+        parts = parts.where(report.c.retracts.is_(None), ~retraction.exists())
+    mine = decision_table.c.allocator_id == allocator_id, decision_table.c.round >= decisions
+    query = select(decision_table).where(*mine).order_by(decision_table.c.round)
+    rounds = iter(connection.execute(query.execution_options(yield_per=_ROWS)).mappings())
+    names, upcoming = decision_table.c.keys(), next(rounds, None)
     for row in connection.execute(parts.execution_options(yield_per=_ROWS)).mappings():
         while upcoming is not None and upcoming["round"] < row["after"]:  # some numbers are missing: rows have gone
             yield LoggedDecision.of_row(upcoming), None
             upcoming = next(rounds, None)
         decision = LoggedDecision.of_row({name: row[name] for name in names})
-        said = json.loads(row["amounts"] or "{}")
         lasted = None if row["spent"] is None else decision.lasted(row["spent"])
-        amounts = decision.amounts(row["in_all"]) | said
+        amounts = decision.amounts(row["in_all"]) | json.loads(row["amounts"] or "{}")
         back = row["retracts"] is not None
         part = Part(json.loads(row["results"]), amounts, lasted, decision.request, row["place"], back, row["at"])
         yield decision, part

@@ -33,8 +33,8 @@ def push(connection: Connection, name: str, edge: str, number: int, body: Push, 
     refuse_in_order(learner.policy, IN_ORDER)
     new = evidence_of_body(body.evidence, learner.names, learner.spec.max_budget, "evidence")
     for place, decision in enumerate(body.decisions):
-        for field, said in (("allocation", decision.allocation), ("results", decision.results)):
-            unknown = next((arm for arm in said if arm not in learner.position), None)
+        for field, by_arm in (("allocation", decision.allocation), ("results", decision.results)):
+            unknown = next((arm for arm in by_arm if arm not in learner.position), None)
             if unknown is not None:
                 raise RefusedError(f"there is no arm {unknown!r}", f"decisions.{place}.{field}")
     moment = add_evidence(connection, row, learner, new, "evidence")
@@ -63,17 +63,17 @@ def digest_of(body: Push) -> str:
     return hashlib.sha256(body.model_dump_json(exclude=unsaid).encode()).hexdigest()
 
 
-def learner_body(learner: Learner, known: tuple[int, int] | None, archived: bool = False) -> dict[str, object]:
-    """Return what an edge needs to decide as this learner does; `known` is the config and seq that it has."""
+def learner_body(learner: Learner, position: tuple[int, int] | None, archived: bool = False) -> dict[str, object]:
+    """Return what an edge needs to decide as this learner does; `position` is the config and seq that it has."""
     if learner.spec.holdout or learner.spec.shadow:
         word = (
             "a shadow: its answers are the baseline's" if learner.spec.shadow else "a holdout, which the service draws"
         )
         raise ConflictError(f"allocator {learner.name!r} has {word}: {IN_ORDER}")
     refuse_in_order(learner.policy, IN_ORDER)
-    seen = None
-    if known != (learner.config, learner.seq):
-        seen = learner.weighed.to_dict(learner.names)
+    evidence = None
+    if position != (learner.config, learner.seq):
+        evidence = learner.weighed.to_dict(learner.names)
     return {
         "allocator": learner.name,
         "config": learner.config,
@@ -82,5 +82,5 @@ def learner_body(learner: Learner, known: tuple[int, int] | None, archived: bool
         "active": np.asarray(learner.active).tolist(),
         "policy": {"name": learner.policy.name, "options": learner.policy.plain_options()},
         "archived": archived,
-        "evidence": seen,
+        "evidence": evidence,
     }

@@ -23,7 +23,7 @@ from headgate.service.engine.absorb import absorb
 from headgate.service.engine.batch import Batch, Memory
 from headgate.service.engine.decide import decide
 from headgate.service.engine.live_batch import go_on, report_in_all
-from headgate.service.engine.requests import Change, Decide, Held, Report, Request, StepTaken
+from headgate.service.engine.requests import Busy, Change, Decide, LiveStep, Report, Request
 from headgate.service.faults import InternalError, ServiceError, UnavailableError
 from headgate.service.store import Database, statements
 from headgate.service.store.database import unavailable
@@ -64,7 +64,7 @@ class Ledger:
     def answer(self, requests: Sequence[Request], patient: bool = True) -> list[Any]:
         """Return for each request its answer or its error; what is answered is durable.
 
-        Not `patient`, requests of allocators that another has locked are answered with `Held`.
+        Not `patient`, requests of allocators that another has locked are answered with `Busy`.
         """
         try:
             self.answer_in(_here, requests, patient).send(None)  # nothing is waited for elsewhere: it ends at once
@@ -81,7 +81,7 @@ class Ledger:
                 batch = await self._transact(wait, lambda c: self._batch(c, rounds, patient))
                 answers = batch.answers
                 self.memory.learners.update(batch.learners)
-                if batch.made or batch.playing:
+                if batch.new_decisions or batch.playing:
                     self.memory.keep(batch)
             except UnavailableError as refusal:
                 answers = [refusal] * len(rounds)
@@ -93,7 +93,7 @@ class Ledger:
         rest = iter(answers)
         return [await self._alone(wait, r) if isinstance(r, Change) else next(rest) for r in requests]
 
-    def _batch(self, connection: Connection, requests: Sequence[Decide | Report | StepTaken], patient: bool) -> Batch:
+    def _batch(self, connection: Connection, requests: Sequence[Decide | Report | LiveStep], patient: bool) -> Batch:
         """Lock, catch up, absorb, decide, write: return a batch whose answers are ready to be committed."""
         batch = Batch(connection, self.memory, patient)
         batch.lock(requests)
@@ -101,10 +101,10 @@ class Ledger:
         for place, request in enumerate(requests):
             if not isinstance(request, Decide):
                 try:
-                    decision = batch.meant[place]
+                    decision = batch.decision_of[place]
                     if isinstance(decision, ServiceError):
                         raise decision
-                    if isinstance(request, StepTaken):
+                    if isinstance(request, LiveStep):
                         answers[place] = go_on(batch, request, decision)
                     else:
                         answers[place] = (report_in_all if decision.live else absorb)(batch, request, decision)
@@ -116,8 +116,8 @@ class Ledger:
                 batch.write[statements.ADD] += cells
             batch.rows[key]["seq"] = learner.seq
         # Only now that nobody else decides: an id may have been used while we waited for the lock.
-        named = {(r.allocator, r.request.decision_id) for r in requests if isinstance(r, Decide)}
-        batch.find((allocator, key) for allocator, key in named if key)
+        names = {(r.allocator, r.request.decision_id) for r in requests if isinstance(r, Decide)}
+        batch.find((allocator, key) for allocator, key in names if key)
         for place, request in enumerate(requests):
             if isinstance(request, Decide):
                 try:
@@ -228,29 +228,29 @@ class Queue:
             if not self._waiting:
                 await self._more.wait()
             self._more.clear()
-            asked: list[tuple[Request, asyncio.Future[Any], int]] = []
+            entries: list[tuple[Request, asyncio.Future[Any], int]] = []
             work = 0
-            while self._waiting and len(asked) < _MOST_IN_A_BATCH and work < _MOST_IN_THE_LOOP:
+            while self._waiting and len(entries) < _MOST_IN_A_BATCH and work < _MOST_IN_THE_LOOP:
                 one = self._waiting[0][0]
                 if type(one) is Decide and type(one.request) is DecisionRequest and one.request.budget is not None:
                     work += arms.get(one.allocator, _MOST_IN_THE_LOOP)
                 elif isinstance(one, Report) or (isinstance(one, Change) and one.is_small):
                     work += _A_REPORT
-                elif asked and isinstance(one, Change):
+                elif entries and isinstance(one, Change):
                     break  # it may take long: those before it do not wait for it
                 else:  # a schedule, a live round or a change may be anything
                     work += 2 * _MOST_IN_THE_LOOP
-                asked.append(self._waiting.popleft())
-            batch = [request for request, _, _ in asked]
+                entries.append(self._waiting.popleft())
+            batch = [request for request, _, _ in entries]
             if lite and work < 2 * _MOST_IN_THE_LOOP:
                 answers = await self._ledger.answer_in(self._wait, batch)
             else:
                 answers = await self._wait(partial(self._ledger.answer, batch, lite))
             again = []
-            for (request, future, looks), answer in zip(asked, answers, strict=True):
-                if isinstance(answer, Held) and looks < _LOOKS:
+            for (request, future, looks), answer in zip(entries, answers, strict=True):
+                if isinstance(answer, Busy) and looks < _LOOKS:
                     again.append((request, future, looks + 1))
-                elif isinstance(answer, Held):
+                elif isinstance(answer, Busy):
                     self._wait_for(answer.allocator_id, request, future)
                 elif not future.done():  # the client may have gone
                     (future.set_exception if isinstance(answer, Exception) else future.set_result)(answer)
@@ -266,11 +266,11 @@ class Queue:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer_beside(self, asked: Sequence[tuple[Request, asyncio.Future[Any]]]) -> None:
+    async def _answer_beside(self, entries: Sequence[tuple[Request, asyncio.Future[Any]]]) -> None:
         """Answer in a thread."""
-        ask = partial(self._ledger.answer, [request for request, _ in asked])
+        ask = partial(self._ledger.answer, [request for request, _ in entries])
         answers = await self._loop.run_in_executor(self._beside, ask)
-        for (_, future), answer in zip(asked, answers, strict=True):
+        for (_, future), answer in zip(entries, answers, strict=True):
             if not future.done():
                 (future.set_exception if isinstance(answer, Exception) else future.set_result)(answer)
 

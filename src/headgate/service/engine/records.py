@@ -22,10 +22,10 @@ Results: TypeAlias = dict[str, float | Literal[True] | None]
 
 def the_one(decision_id: str, names: Iterable[str], what: str = "decision") -> str:
     """Return the name of the one allocator that has such a decision or live round, of those that the asker sees."""
-    found = sorted(names)
-    if len(found) != 1:
-        raise not_the_one(decision_id, found, what)
-    return found[0]
+    owners = sorted(names)
+    if len(owners) != 1:
+        raise not_the_one(decision_id, owners, what)
+    return owners[0]
 
 
 def not_the_one(decision_id: str, names: Sequence[str], what: str) -> ServiceError:
@@ -45,7 +45,7 @@ def in_full(result: float | Literal[True] | None, amount: float | None = None) -
 
 
 @dataclass(slots=True)
-class Heard:
+class Reports:
     """All reports of a decision so far, taken together."""
 
     results: Results = field(default_factory=dict)
@@ -54,31 +54,31 @@ class Heard:
     spent: float | None = None
     parts: int = 0
     """Rows of the log, those that take others back too."""
-    counted: int = 0
-    """Of these, the reports that count: that were not taken back."""
+    valid: int = 0
+    """Of these, the reports that were not taken back."""
 
     def add(self, results: Results, amounts: Mapping[str, float], spent: float | None) -> None:
-        """Take over one more part."""
+        """Add one more report."""
         self.results.update(results)
         self.amounts.update(amounts)
         self.spent = spent if self.spent is None else self.spent
         self.parts += 1
-        self.counted += 1
+        self.valid += 1
 
     def take_back(self, results: Results, amounts: Mapping[str, float], spent: float | None) -> None:
-        """Take over a part that takes back another, which said this."""
-        for said in (*results, *amounts):
-            self.results.pop(said, None)
-            self.amounts.pop(said, None)
+        """Take back a report that had these results, amounts and sum spent."""
+        for arm in (*results, *amounts):
+            self.results.pop(arm, None)
+            self.amounts.pop(arm, None)
         self.spent = self.spent if spent is None else None
         self.parts += 1
-        self.counted -= 1
+        self.valid -= 1
 
 
 def short(outcome: Outcome, max_budget: float) -> tuple[Results, dict[str, float]]:
     """Return the short form of what was reported of each arm, and what arms really got, where that was said."""
     results: Results = {}
-    said: dict[str, float] = {}
+    amounts: dict[str, float] = {}
     for arm, result in outcome.results.items():
         threshold, amount = result.get("threshold"), result.get("amount")
         if not result["success"]:
@@ -88,12 +88,12 @@ def short(outcome: Outcome, max_budget: float) -> tuple[Results, dict[str, float
         else:
             results[arm] = True if threshold is None else threshold
         if amount is not None:
-            said[arm] = amount
+            amounts[arm] = amount
             if amount > max_budget:
                 raise RefusedError(
                     f"amount must be at most max_budget {max_budget:g}, got {amount:g}", f"results.{arm}.amount"
                 )
-    return results, said
+    return results, amounts
 
 
 def check_corrected(outcome: Outcome, arms: Container[str]) -> None:
@@ -105,11 +105,15 @@ def check_corrected(outcome: Outcome, arms: Container[str]) -> None:
             raise RefusedError("amount must say what the arm got in the live round", f"results.{arm}.amount")
 
 
-def hear(connection: Connection, rounds: Mapping[tuple[int, int], Heard]) -> None:
+def read_reports(connection: Connection, rounds: Mapping[tuple[int, int], Reports]) -> None:
     """Read what has been reported of some rounds, given by allocator and round."""
-    for row in statements.HEARD.rows(connection, pairs=list(rounds)):
-        said, heard = json.loads(row["amounts"]) if row["amounts"] else {}, rounds[row["allocator_id"], row["round"]]
-        (heard.add if row["retracts"] is None else heard.take_back)(json.loads(row["results"]), said, row["spent"])
+    for row in statements.REPORTS.rows(connection, pairs=list(rounds)):
+        reports, amounts = (
+            rounds[row["allocator_id"], row["round"]],
+            json.loads(row["amounts"]) if row["amounts"] else {},
+        )
+        take = reports.add if row["retracts"] is None else reports.take_back
+        take(json.loads(row["results"]), amounts, row["spent"])
 
 
 _COLUMNS = ("id", "allocator_id", "round", "budget", "request", "answer", "created_at", "expires_at")
@@ -138,7 +142,7 @@ class LoggedDecision:
     mode: str | None = None
     """Who made it (`headgate.service.engine.modes`), and the probability of that; None: not written down then."""
     probability: float | None = None
-    wanted: dict[str, float] | None = None
+    policy_allocation: dict[str, float] | None = None
     """Of a shadow: what the policy would have given."""
     compared: bool = False
     """Whether it is counted by its mode: it might have been, or was, other than the policy's."""
@@ -148,11 +152,11 @@ class LoggedDecision:
         """Read a decision from its row."""
         answer = from_json(row["answer"])
         steps = None if answer["schedule"] is None else [(step["arm"], step["amount"]) for step in answer["schedule"]]
-        said = {"allocation": answer["allocation"], "wanted": answer.get("policy_allocation")}
-        said |= {name: answer.get(name) for name in ("allocator", "version", "mode", "probability")}
-        said["compared"] = said["mode"] is not None and (said["mode"], said["probability"]) != ("policy", 1.0)
+        fields = {"allocation": answer["allocation"], "policy_allocation": answer.get("policy_allocation")}
+        fields |= {name: answer.get(name) for name in ("allocator", "version", "mode", "probability")}
+        fields["compared"] = fields["mode"] is not None and (fields["mode"], fields["probability"]) != ("policy", 1.0)
         own = {name: row[name] for name in _COLUMNS}
-        return cls(**own, **said, steps=steps, live=answer["allocation"] == {})
+        return cls(**own, **fields, steps=steps, live=answer["allocation"] == {})
 
     @property
     def name(self) -> tuple[str, str]:
@@ -165,16 +169,16 @@ class LoggedDecision:
             return self.allocation
         if spent is None:
             raise RefusedError("the outcome of a schedule must say how much was spent", "spent")
-        got: dict[str, float] = {}
-        left = spent
+        amounts: dict[str, float] = {}
+        rest = spent
         for arm, amount in self.steps or ():
-            part = min(amount, left)
-            got[arm] = got.get(arm, 0.0) + part
-            left -= part
+            part = min(amount, rest)
+            amounts[arm] = amounts.get(arm, 0.0) + part
+            rest -= part
         planned = sum(amount for _, amount in self.steps or ())
-        if left > 1e-9 * planned:
+        if rest > 1e-9 * planned:
             raise RefusedError(f"spent must be at most what the schedule plans, {planned:.9g}, got {spent:g}", "spent")
-        return got
+        return amounts
 
     def lasted(self, spent: float) -> tuple[float, bool] | None:
         """Return how long the budget of a schedule without switching lasted, and whether it may have been longer.
@@ -186,65 +190,70 @@ class LoggedDecision:
         planned = sum(amount for _, amount in self.steps or ())
         return min(spent, planned), spent >= planned * (1.0 - 1e-9)
 
-    def silent(self, heard: Heard) -> list[str] | None:
+    def silent(self, reports: Reports) -> list[str] | None:
         """Return the arms that got something and were not reported; None while nobody knows what they got."""
         if self.live:
-            return [] if heard.counted else None
-        if self.steps is not None and heard.spent is None:
+            return [] if reports.valid else None
+        if self.steps is not None and reports.spent is None:
             return None
-        return [arm for arm, amount in self.amounts(heard.spent).items() if amount > 0.0 and arm not in heard.results]
+        amounts = self.amounts(reports.spent)
+        return [arm for arm, amount in amounts.items() if amount > 0.0 and arm not in reports.results]
 
-    def tally(self, heard: Heard, cascade: bool, scale: float) -> tuple[int, int, int, int]:
+    def tally(self, reports: Reports, cascade: bool, scale: float) -> tuple[int, int, int, int]:
         """Return what a decision adds to the counters of `TALLY`: nothing until all of it has been reported."""
-        if (self.steps is not None and heard.spent is None) or (self.live and not heard.counted):
+        if (self.steps is not None and reports.spent is None) or (self.live and not reports.valid):
             return 0, 0, 0, 0
-        given = self.amounts(heard.spent)
-        if any(given[arm] > 0.0 for arm in given.keys() - heard.results.keys()):
+        allocation = self.amounts(reports.spent)
+        if any(allocation[arm] > 0.0 for arm in allocation.keys() - reports.results.keys()):
             return 0, 0, 0, 0
-        won = len(heard.results) - list(heard.results.values()).count(None)
-        got = sum((given | heard.amounts).values())
+        won = len(reports.results) - list(reports.results.values()).count(None)
+        total = sum((allocation | reports.amounts).values())
         budget = self.budget
         if budget is None:
-            budget = got if self.live else heard.spent
-        return 1, min(won, 1) if cascade else won, round((budget or 0.0) * scale), round(got * scale)
+            budget = total if self.live else reports.spent
+        return 1, min(won, 1) if cascade else won, round((budget or 0.0) * scale), round(total * scale)
 
     def news(
-        self, heard: Heard, results: Results, said: Mapping[str, float], spent: float | None
+        self, reports: Reports, results: Results, amounts: Mapping[str, float], spent: float | None
     ) -> tuple[Results, dict[str, float]]:
-        """Return what a report adds, and what each arm got; raise if it contradicts what was heard, or cannot be.
+        """Return what a report adds, and what each arm got; raise if it contradicts an earlier report, or cannot be.
 
-        `said` is what arms really got, where the report says so.
+        `amounts` are what arms really got, where the report says so.
         """
         if spent is not None and self.steps is None:
             raise RefusedError("only the outcome of a schedule says what was spent", "spent")
-        given = self.amounts(spent if heard.spent is None else heard.spent)
-        before = given | heard.amounts if heard.amounts else given
-        now = {**given, **{a: x for a, x in said.items() if a in given or self.live}} if said else given
+        allocation = self.amounts(spent if reports.spent is None else reports.spent)
+        before = allocation | reports.amounts if reports.amounts else allocation
+        now = allocation
+        if amounts:
+            now = {**allocation, **{a: x for a, x in amounts.items() if a in allocation or self.live}}
         other = [
             arm
-            for arm in (results if heard.results else ())
-            if arm in heard.results
-            and in_full(results[arm], now[arm]) != in_full(heard.results[arm], before[arm])  # True is not 1.0
+            for arm in (results if reports.results else ())
+            if arm in reports.results
+            and in_full(results[arm], now[arm]) != in_full(reports.results[arm], before[arm])  # True is not 1.0
         ]
-        if heard.spent is not None and spent not in (None, heard.spent):
+        if reports.spent is not None and spent not in (None, reports.spent):
             other.append("spent")
         if other:
             raise ConflictError(f"decision {self.id!r} was reported otherwise before: {', '.join(other)}")
-        new = {arm: result for arm, result in results.items() if arm not in heard.results} if heard.results else results
-        amounts = before | {arm: now[arm] for arm in new if arm in now} if said else before
+        new = results
+        if reports.results:
+            new = {arm: result for arm, result in results.items() if arm not in reports.results}
+        all_amounts = before | {arm: now[arm] for arm in new if arm in now} if amounts else before
         for arm, threshold in new.items():
-            if arm not in amounts:
+            if arm not in all_amounts:
                 raise RefusedError(f"arm {arm!r} is not in decision {self.id!r}", f"results.{arm}")
             if threshold is None:
                 continue
-            if amounts[arm] <= 0.0:
+            if all_amounts[arm] <= 0.0:
                 raise RefusedError(
                     f"arm {arm!r} succeeded with an amount of 0: a success needs something", f"results.{arm}"
                 )
-            if threshold is not True and threshold > amounts[arm]:
+            if threshold is not True and threshold > all_amounts[arm]:
                 raise RefusedError(
-                    f"arm {arm!r} succeeded with threshold {threshold:g} above its amount {amounts[arm]:g}: "
+                    f"arm {arm!r} succeeded with threshold {threshold:g} above its amount {all_amounts[arm]:g}: "
                     "a success needs threshold <= what the arm got",
                     f"results.{arm}.threshold",
                 )
-        return new, amounts
+        return new, all_amounts

@@ -19,8 +19,8 @@ from headgate.service.engine.changes import refuse_in_order
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.modes import ModeSum, ModeSums, terms_of, values_of, worth_of
 from headgate.service.engine.order import in_order
-from headgate.service.engine.records import TALLY, Heard, LoggedDecision
-from headgate.service.engine.windows import Recorded
+from headgate.service.engine.records import TALLY, LoggedDecision, Reports
+from headgate.service.engine.windows import WindowCells
 from headgate.service.record_bodies import RemovalAnswer
 from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms
 from headgate.service.store import schema, statements
@@ -40,12 +40,12 @@ _OF_ROUNDS = (
 def kept_for_a_time(connection: Connection, usual: float | None = None) -> list[str]:
     """Return the names of the allocators whose rows go some day: with a `usual` time, all that can do without."""
     table = schema.allocators.c
-    found = []
+    names = []
     for name, text in connection.execute(select(table.name, table.spec).order_by(table.name)):
         spec = AllocatorSpec.model_validate_json(text)
         if spec.keep_days is not None or (usual is not None and not _needs_its_log(spec)):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _needs_its_log(spec: AllocatorSpec) -> bool:
@@ -65,14 +65,16 @@ def fold(connection: Connection, name: str, usual: float | None = None) -> int:
     days = usual if own is None else own
     if days is None:
         return 0
-    made, waiting, cutoff = schema.decisions.c, schema.waiting.c, clock.now() - round(days * _DAY)
-    open_ones = select(waiting.round).where(
-        waiting.allocator_id == made.allocator_id,
-        waiting.round == made.round,
+    decisions, waiting, cutoff = schema.decisions.c, schema.waiting.c, clock.now() - round(days * _DAY)
+    waiting_for_reports = select(waiting.round).where(
+        waiting.allocator_id == decisions.allocator_id,
+        waiting.round == decisions.round,
         waiting.expires_at.is_(None) | (waiting.expires_at >= cutoff),
     )
-    old = select(made.round).where(made.allocator_id == row["id"], made.created_at < cutoff, ~open_ones.exists())
-    rounds = connection.execute(old.order_by(made.round).limit(PAGE)).scalars().all()
+    old = decisions.allocator_id == row["id"], decisions.created_at < cutoff, ~waiting_for_reports.exists()
+    rounds = (
+        connection.execute(select(decisions.round).where(*old).order_by(decisions.round).limit(PAGE)).scalars().all()
+    )
     if rounds:
         _remove(connection, dict(row), rounds, keep=True)
     pushes = schema.pushes
@@ -85,10 +87,10 @@ def forget(
     connection: Connection, actor: str, name: str, subject: str, evidence: Literal["keep", "subtract"]
 ) -> RemovalAnswer:
     """Remove every row of a subject; what was learned of it stays in the sums, or is subtracted from them."""
-    row, made = row_of(connection, name, lock=True), schema.decisions.c
+    row, decisions = row_of(connection, name, lock=True), schema.decisions.c
     refuse_in_order(Learner(connection, row).policy, _WHOLE_LOG)
-    mine = select(made.round).where(made.allocator_id == row["id"], made.subject == subject)
-    rounds = connection.execute(mine.order_by(made.round)).scalars().all()
+    mine = select(decisions.round).where(decisions.allocator_id == row["id"], decisions.subject == subject)
+    rounds = connection.execute(mine.order_by(decisions.round)).scalars().all()
     for start in range(0, len(rounds), PAGE):
         row = row_of(connection, name, lock=True)
         _remove(connection, dict(row), rounds[start : start + PAGE], keep=evidence == "keep")
@@ -101,9 +103,9 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
     """Remove decisions with all that belongs to them, and leave their sum; or subtract it, unless it is to be kept."""
     learner = Learner(connection, row)
     refuse_in_order(learner.policy, _WHOLE_LOG)
-    recorded = Recorded.of(connection, learner)
-    sums, modes = _sums(connection, row, learner, rounds, recorded, None if keep else ModeSums(connection))
-    windows = recorded.text() if keep else None
+    window_cells = WindowCells.of(connection, learner)
+    sums, modes = _sums(connection, row, learner, rounds, window_cells, None if keep else ModeSums(connection))
+    windows = window_cells.text() if keep else None
     if not keep:
         for counter in (*TALLY, "late"):
             row[counter] -= sums[counter]
@@ -112,9 +114,9 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
         if cells := learner.settle():
             statements.ADD.each(connection, cells)
         row["seq"] = learner.seq
-        recorded.take(connection, row)
+        window_cells.take(connection, row)
         statements.COUNT.each(connection, [row | {"key": row["id"]}])
-    arms, budgets = learner.gathered()
+    arms, budgets = learner.deltas()
     for table in _OF_ROUNDS:
         connection.execute(delete(table).where(table.c.allocator_id == row["id"], table.c.round.in_(rounds)))
     connection.execute(
@@ -138,53 +140,53 @@ def _sums(
     row: dict[str, Any],
     learner: Learner,
     rounds: Sequence[int],
-    recorded: Recorded,
-    taken_from: ModeSums | None,
+    window_cells: WindowCells,
+    mode_sums: ModeSums | None,
 ) -> tuple[dict[str, int], list[list[Any]]]:
     """Let a learner gather the evidence of some decisions; return what they have added to counters and to modes.
 
     What came of those that are compared is subtracted from the sums of their modes, if these are given.
     """
-    gone: dict[tuple[int, str], ModeSum] = {}
-    made, table = schema.decisions, schema.reports
+    removed: dict[tuple[int, str], ModeSum] = {}
+    decisions, table = schema.decisions, schema.reports
     sums = dict.fromkeys(("reports", "retracted", *TALLY, "late", "after"), 0) | {"decisions": len(rounds)}
     terms = learner.spec.reward == "cascade", schema.BUDGET_UNITS / learner.spec.max_budget
     here = table.c.allocator_id == row["id"], table.c.round.in_(rounds)
     every = connection.execute(select(table).where(*here).order_by(table.c.round, table.c.part)).mappings().all()
     parts = {number: list(group) for number, group in groupby(every, key=lambda one: int(one["round"]))}
-    wanted = made.c.allocator_id == row["id"], made.c.round.in_(rounds)
-    for one in connection.execute(select(made).where(*wanted)).mappings().all():
-        decision, heard, own = LoggedDecision.of_row(one), Heard(), parts.get(one["round"], [])
-        taken = {part["retracts"] for part in own}
+    mine = decisions.c.allocator_id == row["id"], decisions.c.round.in_(rounds)
+    for one in connection.execute(select(decisions).where(*mine)).mappings().all():
+        decision, reports, own = LoggedDecision.of_row(one), Reports(), parts.get(one["round"], [])
+        retracted = {part["retracts"] for part in own}
         for part in own:
             sums["reports"] += part["place"] is not None
             sums["after"] = max(sums["after"], part["after"] or 0)
             sums["retracted"] += part["retracts"] is not None
-            if part["retracts"] is not None or part["part"] in taken:
-                heard.parts += 1
+            if part["retracts"] is not None or part["part"] in retracted:
+                reports.parts += 1
                 continue
-            results, said = json.loads(part["results"]), json.loads(part["amounts"] or "{}")
-            heard.add(results, said, part["spent"])
+            results, amounts = json.loads(part["results"]), json.loads(part["amounts"] or "{}")
+            reports.add(results, amounts, part["spent"])
             lasted = None if part["spent"] is None else decision.lasted(part["spent"])
-            learner.count(decision.amounts(heard.spent) | said, results)
+            learner.count(decision.amounts(reports.spent) | amounts, results)
             if lasted is not None:
                 learner.count_budget(*lasted)
-            recorded.add(part["recorded_at"], decision.amounts(heard.spent) | said, results, lasted)
+            window_cells.add(part["recorded_at"], decision.amounts(reports.spent) | amounts, results, lasted)
             late = decision.expires_at is not None and part["recorded_at"] > decision.expires_at
             sums["late"] += late and not part["by_expiry"]
-        tally = decision.tally(heard, *terms)
+        tally = decision.tally(reports, *terms)
         for counter, has in zip(TALLY, tally, strict=True):
             sums[counter] += has
         if decision.compared:
             key = decision.version or 0, decision.mode or ""
-            left = gone.setdefault(key, ModeSum(row["id"], *key))
-            left.decisions += 1
-            if tally[0] and taken_from is not None:
-                taken_from.completed(decision, heard.results, terms[0], -1)
+            mode_sum = removed.setdefault(key, ModeSum(row["id"], *key))
+            mode_sum.decisions += 1
+            if tally[0] and mode_sums is not None:
+                mode_sums.completed(decision, reports.results, terms[0], -1)
             elif tally[0]:
                 values = values_of(terms_of(connection, row["id"], key[0]))
-                left.add(worth_of(decision, heard.results, values, terms[0]))
-    if taken_from is not None and (changed := taken_from.rows()):
-        statements.KEEP_MODE.each(connection, changed)
+                mode_sum.add(worth_of(decision, reports.results, values, terms[0]))
+    if mode_sums is not None and (rows := mode_sums.rows()):
+        statements.KEEP_MODE.each(connection, rows)
     columns = ("version", "mode", "decisions", "complete", "worth", "squares")
-    return sums, [[one.row()[name] for name in columns] for one in gone.values()]
+    return sums, [[one.row()[name] for name in columns] for one in removed.values()]

@@ -38,12 +38,12 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class StepTaken:
+class LiveStep:
     """Take note of what came of a step of a live round, and hand out the next."""
 
     decision_id: str
     number: int
-    told: StepReport
+    report: StepReport
     allocator: str | None = None
     """Whose live round it is; None: of the only one that has such a round."""
     asker: Asker = ANYBODY
@@ -58,7 +58,7 @@ class Change:
     """Whether it is no more than a few rows, and so no reason to let a thread do it."""
 
 
-class Held(ServiceError):  # noqa: N818  # no error, but a reason to wait
+class Busy(ServiceError):  # noqa: N818  # no error, but a reason to wait
     """The allocator is locked by another: its requests wait beside the others."""
 
     def __init__(self, allocator_id: int) -> None:
@@ -66,4 +66,4 @@ class Held(ServiceError):  # noqa: N818  # no error, but a reason to wait
         self.allocator_id = allocator_id
 
 
-Request = Decide | Report | StepTaken | Change
+Request = Decide | Report | LiveStep | Change

@@ -17,8 +17,8 @@ from headgate.errors import BudgetError, InputError, UnsupportedError
 from headgate.laws import from_dict
 from headgate.policies import Guarded, Policy
 from headgate.service import clock
-from headgate.service.engine.changes import keep_state, said_of
-from headgate.service.engine.known import ask_of_anybody
+from headgate.service.engine.changes import details_of, keep_state
+from headgate.service.engine.features import ask_of_anybody
 from headgate.service.engine.modes import unguarded, write_terms
 from headgate.service.engine.order import in_order
 from headgate.service.engine.windows import change as windows_change
@@ -59,15 +59,15 @@ def change(connection: Connection, actor: str, name: str, body: AllocatorChange)
         raise RefusedError(str(wrong), "law") from wrong
     if same:
         return False
-    used = [stored.retired_at is None for stored in rows]
-    in_use, were = ([arm for arm, use in zip(arms, used, strict=True) if use] for arms in (after, before))
+    active = [arm_row.retired_at is None for arm_row in rows]
+    in_use, were = ([arm for arm, use in zip(arms, active, strict=True) if use] for arms in (after, before))
     _check(old, spec, before, after, in_use, _blamed(body))
     policy = build_policy(spec, in_use, row["seed"])
     fold = _begin(connection, row, build_policy(old, were, row["seed"]), policy)
     table = schema.arms
-    for stored, arm, was in zip(rows, after, before, strict=True):
+    for arm_row, arm, was in zip(rows, after, before, strict=True):
         if arm != was:
-            here = table.c.allocator_id == row["id"], table.c.position == stored.position
+            here = table.c.allocator_id == row["id"], table.c.position == arm_row.position
             connection.execute(update(table).where(*here).values(spec=arm.model_dump_json()))
     version = row["config"] + 1
     windows = windows_change(connection, row, spec, clock.now()) if spec.fading != old.fading else {}
@@ -77,9 +77,9 @@ def change(connection: Connection, actor: str, name: str, body: AllocatorChange)
         .values(spec=spec.canonical(), seed=int(spec.policy.get("seed", row["seed"])), config=version, **windows)
     )
     write_terms(connection, row["id"], version, spec, in_use, fold)
-    said = {"version": version, "arms": [arm.model_dump() for arm in new.values()]} | said_of(spec)
+    details = {"version": version, "arms": [arm.model_dump() for arm in new.values()]} | details_of(spec)
     decides = meaning(spec) | {"keep_days": None} != meaning(old) | {"keep_days": None} or after != before
-    note(connection, actor, _CHANGE if decides else "change keep_days", name, said)
+    note(connection, actor, _CHANGE if decides else "change keep_days", name, details)
     return True
 
 
@@ -119,13 +119,13 @@ def versions(connection: Connection, name: str) -> Versions:
     """Return what has changed an allocator, the first change first, as far as it was written down with its version."""
     row_of(connection, name)
     table = schema.audit.c
-    found = []
+    items = []
     for one in connection.execute(select(schema.audit).where(table.subject == name).order_by(table.id)).all():
-        said = json.loads(one.details)
-        if "version" in said:
+        details = json.loads(one.details)
+        if "version" in details:
             when = {"at": clock.as_text(one.at), "actor": one.actor, "action": one.action}
-            found.append(Version.model_validate(when | said))
-    return Versions(versions=found)
+            items.append(Version.model_validate(when | details))
+    return Versions(versions=items)
 
 
 def changed_since(connection: Connection, name: str, version: int | None) -> bool:
@@ -156,7 +156,7 @@ def _new_arms(body: AllocatorChange, in_use: set[str]) -> dict[str, ArmSpec]:
 def _changed(old: AllocatorSpec, body: AllocatorChange, new: dict[str, ArmSpec]) -> AllocatorSpec:
     """Return the spec as it is to be; arms that came later are not in it."""
     arms = [new.get(arm.name, arm).model_dump() for arm in old.arm_specs()]
-    return AllocatorSpec.model_validate(old.model_dump() | body.said() | {"arms": arms})
+    return AllocatorSpec.model_validate(old.model_dump() | body.overrides() | {"arms": arms})
 
 
 def _blamed(body: AllocatorChange) -> str:

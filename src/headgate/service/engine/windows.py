@@ -76,17 +76,19 @@ def turn_of(connection: Connection, name: str) -> None:
     turn(connection, Learner(connection, row), row, clock.now())
 
 
-def under_way(learner: Learner, ended: Windows) -> Cells:
+def under_way(learner: Learner, past_windows: Windows) -> Cells:
     """Return what was recorded in the window that is under way: all that is in none that has ended."""
     every = cells_of(learner.everything.bins)
     every[every[:, 0] == len(learner.names), 0] = schema.BUDGETS
-    taken = [np.concatenate([cells[:, :3], -cells[:, 3:]], axis=1) for cells, _ in ended.values()]
-    return added([every, *taken])
+    negatives = [np.concatenate([cells[:, :3], -cells[:, 3:]], axis=1) for cells, _ in past_windows.values()]
+    return added([every, *negatives])
 
 
 def _forget(connection: Connection, allocator_id: int, fading: Fading, windows: Windows, begins: int) -> Windows:
     """Let windows become one, forgotten for good, that are too old to count; return what is left of all."""
-    old = [end for end, (_, gone) in windows.items() if gone or fading.age(end, begins) >= KEPT * fading.length]
+    old = [
+        end for end, (_, forgotten) in windows.items() if forgotten or fading.age(end, begins) >= KEPT * fading.length
+    ]
     if not old or (len(old) == 1 and windows[old[0]][1]):
         return windows
     cells, table = added([windows[end][0] for end in old]), schema.windows
@@ -125,8 +127,8 @@ def change(connection: Connection, row: schema.Fields, spec: AllocatorSpec, now:
         return {"window_at": None, "window_until": None}
     latest = now
     for table, time in ((schema.reports, "recorded_at"), (schema.imports, "imported_at"), (schema.pushes, "pushed_at")):
-        found = select(func.max(table.c[time])).where(table.c.allocator_id == key)
-        latest = max(latest, connection.execute(found).scalar() or 0)
+        query = select(func.max(table.c[time])).where(table.c.allocator_id == key)
+        latest = max(latest, connection.execute(query).scalar() or 0)
     begins, until = fading.window(latest, row["window_at"] or 0)
     ended = [(end, *one) for end, one in read(connection, key).items()]
     cells = text_of_cells(fading.faded(ended, begins))
@@ -138,7 +140,7 @@ def change(connection: Connection, row: schema.Fields, spec: AllocatorSpec, now:
 
 
 @dataclass(slots=True)
-class Recorded:
+class WindowCells:
     """What was recorded at some times, for windows of which it is to be taken, or told apart; nothing, if none fade."""
 
     _learner: Learner
@@ -147,7 +149,7 @@ class Recorded:
     _latest: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, connection: Connection, learner: Learner) -> Recorded:
+    def of(cls, connection: Connection, learner: Learner) -> WindowCells:
         """Return one that knows the windows of an allocator."""
         table = schema.windows.c
         ends = select(table.ended_at).where(table.allocator_id == learner.id).order_by(table.ended_at)
@@ -202,15 +204,15 @@ def cells_of_results(
     part = Evidence.empty(len(results) + 1, learner.spec.max_budget)
     places = np.array([*(learner.position[name] for name in results), schema.BUDGETS])
     x, won = np.zeros(len(places)), np.zeros(len(places), dtype=np.bool_)
-    seen, told = np.full(len(places), np.nan), np.ones(len(places), dtype=np.bool_)
+    thresholds, reported = np.full(len(places), np.nan), np.ones(len(places), dtype=np.bool_)
     for place, (name, result) in enumerate(results.items()):
         x[place], won[place] = amounts[name], result is not None
         if result is not None and result is not True:
-            seen[place] = result
+            thresholds[place] = result
         if learner.whole[places[place]]:
             x[place] = np.floor(x[place])
-    told[-1] = False
-    record(part.bins, part.edges, part.max_budget * (1.0 + 1e-9), x, won, seen, told)
+    reported[-1] = False
+    record(part.bins, part.edges, part.max_budget * (1.0 + 1e-9), x, won, thresholds, reported)
     if lasted is not None:
         record_budget(Evidence(part.max_budget, part.bins[-1:], part.edges), *lasted)
     cells = cells_of(part.bins)

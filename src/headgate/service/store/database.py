@@ -91,30 +91,30 @@ class Database:
         if at_once and not self.is_sqlite:
             return None
         while True:
-            new, found = not self._kept, None
+            new, transaction = not self._kept, None
             try:
-                found = Transaction(self.engine) if new else self._kept.pop()
+                transaction = Transaction(self.engine) if new else self._kept.pop()
                 if self.is_sqlite:
                     patience = 0 if at_once else round(BUSY_SECONDS * 1000)
-                    if patience != found.patience:
-                        found.driver.execute(f"PRAGMA busy_timeout={patience}")
-                        found.patience = patience
-                    found.driver.execute("BEGIN IMMEDIATE")
-                elif time.monotonic() - found.used_at > _SURE_SECONDS:  # its first statement begins it
-                    self.engine.dialect.do_ping(found.driver)
+                    if patience != transaction.patience:
+                        transaction.driver.execute(f"PRAGMA busy_timeout={patience}")
+                        transaction.patience = patience
+                    transaction.driver.execute("BEGIN IMMEDIATE")
+                elif time.monotonic() - transaction.used_at > _SURE_SECONDS:  # its first statement begins it
+                    self.engine.dialect.do_ping(transaction.driver)
             except IndexError:  # another thread took the last
                 continue
             except self.failures as cause:
-                if found is not None and self.is_sqlite:
-                    self._kept.append(found)  # another is writing: nothing is wrong with the connection
-                elif found is not None:
-                    found.discard()
+                if transaction is not None and self.is_sqlite:
+                    self._kept.append(transaction)  # another is writing: nothing is wrong with the connection
+                elif transaction is not None:
+                    transaction.discard()
                     if not new:  # it was closed from the other end
                         continue
                 if at_once:
                     return None
                 raise unavailable(cause) from cause
-            return found
+            return transaction
 
     def end(self, transaction: Transaction, *, broken: bool = False) -> None:
         """End a transaction, undone unless it was committed; `broken`: its connection may be in any state."""

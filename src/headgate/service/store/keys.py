@@ -106,17 +106,17 @@ def create_key(
             allocators=bound,
         )
     )
-    said = {"name": name, "scope": scope} | ({} if bound is None else {"allocators": bound})
-    note(connection, actor, "create key", key_id, said)
+    details = {"name": name, "scope": scope} | ({} if bound is None else {"allocators": bound})
+    note(connection, actor, "create key", key_id, details)
     return f"hg_{key_id}_{secret}"
 
 
 def revoke_key(connection: Connection, actor: str, key_id: str) -> None:
     """Make a key useless, within seconds for workers that are running."""
-    done = connection.execute(
+    result = connection.execute(
         update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None)).values(revoked_at=clock.now())
     )
-    if not done.rowcount:
+    if not result.rowcount:
         raise NotFoundError(f"there is no key {key_id!r} in use")
     note(connection, actor, "revoke key", key_id, {})
 
@@ -126,11 +126,11 @@ def all_keys(connection: Connection) -> list[Key]:
     return [Key(*row) for row in connection.execute(select(keys).order_by(keys.c.created_at))]
 
 
-def match(token: str, known: dict[str, Key]) -> Key | None:
+def key_of_token(token: str, keys: dict[str, Key]) -> Key | None:
     """Return the key whose secret this is, or None; the time taken tells nothing of how close it was."""
     prefix, _, rest = token.partition("_")
     key_id, _, secret = rest.partition("_")
-    key = known.get(key_id)
+    key = keys.get(key_id)
     right = hmac.compare_digest(digest(secret), key.digest if key else digest(""))
     return key if key and right and prefix == "hg" and key.revoked_at is None else None
 

@@ -82,8 +82,8 @@ def _parsed(url: str | URL) -> URL:
     try:
         place = make_url(url)
     except ArgumentError as cause:
-        given = "a text with a password in it" if "@" in str(url) else repr(url)
-        raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {given}") from cause
+        text = "a text with a password in it" if "@" in str(url) else repr(url)
+        raise InputError(f"a database is sqlite:///file.db or postgresql://host/name, got {text}") from cause
     if place.get_backend_name() == "sqlite":
         if not place.database or place.database == ":memory:":
             raise InputError(f"SQLite must be a file, such as sqlite:///headgate.db, got {url!r}")
@@ -99,14 +99,14 @@ def _engine(place: URL, connections: int, cache: int) -> Engine:
         seconds = {"lock_timeout": _LOCK_SECONDS, "statement_timeout": _STATEMENT_SECONDS,
                    "idle_in_transaction_session_timeout": _IDLE_SECONDS}  # fmt: skip
         options = " ".join(f"-c {name}={round(value * 1000)}" for name, value in seconds.items())
-        given = place.query.get("options", "")  # of the URL: they come last, and so win
+        url_options = place.query.get("options", "")  # of the URL: they come last, and so win
         return create_engine(
             place.difference_update_query(["options"]),
             pool_pre_ping=True,
             pool_size=connections,
             max_overflow=0,
             pool_timeout=5.0,
-            connect_args={"connect_timeout": _CONNECT_SECONDS, "options": f"{options} {given}", **_KEEPALIVE},
+            connect_args={"connect_timeout": _CONNECT_SECONDS, "options": f"{options} {url_options}", **_KEEPALIVE},
         )
     engine = create_engine(
         place, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, pool_size=10, max_overflow=-1,
@@ -148,15 +148,16 @@ def _at_newest_version(database: Database, migrate: bool) -> bool:
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
         version = MigrationContext.configure(connection).get_current_revision()
-        known = [script.revision for script in scripts.walk_revisions()]
+        revisions = [script.revision for script in scripts.walk_revisions()]
         if version is None:
             metadata.create_all(connection)
             command.stamp(migration_config(connection), "head")
-        elif version in known:
+        elif version in revisions:
             command.upgrade(migration_config(connection), "head")
         else:
             raise InputError(
-                f"its tables are of version {version!r}, and this Headgate knows versions {known[-1]} to {known[0]}: "
+                f"its tables are of version {version!r}, and this Headgate knows versions {revisions[-1]} to "
+                f"{revisions[0]}: "
                 "use the newer Headgate that made them, or restore a backup from before"
             )
     return True

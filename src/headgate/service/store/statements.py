@@ -32,10 +32,10 @@ def _find(lite: bool) -> sa.Select[Any]:
     return sa.select(schema.decisions).where(_among(schema.decisions.c.id, "ids", lite))
 
 
-def _named(lite: bool) -> sa.Select[Any]:
+def _allocators(lite: bool) -> sa.Select[Any]:
     table = schema.allocators
-    wanted = _among(table.c.id, "ids", lite) | _among(table.c.name, "names", lite)
-    return sa.select(table).where(wanted).order_by(table.c.id)
+    mine = _among(table.c.id, "ids", lite) | _among(table.c.name, "names", lite)
+    return sa.select(table).where(mine).order_by(table.c.id)
 
 
 def _pairs(lite: bool) -> sa.Select[Any]:
@@ -48,23 +48,23 @@ def _pairs(lite: bool) -> sa.Select[Any]:
     return sa.select(*(column.label(name) for column, name in zip(columns, ("first", "second"), strict=True)))
 
 
-def _heard(lite: bool) -> sa.Select[Any]:
+def _reports(lite: bool) -> sa.Select[Any]:
     table = schema.reports.c
     mine = sa.tuple_(table.allocator_id, table.round).in_(_pairs(lite))
-    wanted = table.allocator_id, table.round, table.results, table.amounts, table.spent, table.retracts
-    return sa.select(*wanted).where(mine).order_by(table.part)
+    columns = table.allocator_id, table.round, table.results, table.amounts, table.spent, table.retracts
+    return sa.select(*columns).where(mine).order_by(table.part)
 
 
 def _cells(lite: bool) -> sa.Select[Any]:
     table, since = schema.evidence.c, _pairs(lite).subquery()
-    wanted = sa.select(table.allocator_id, table.position, table.kind, table.bin, table.number, table.total)
-    return wanted.where(table.allocator_id == since.c.first, table.seq > since.c.second)
+    query = sa.select(table.allocator_id, table.position, table.kind, table.bin, table.number, table.total)
+    return query.where(table.allocator_id == since.c.first, table.seq > since.c.second)
 
 
 def _faded(_lite: bool) -> sa.Select[Any]:
     table = schema.faded.c
-    changed = table.seq > sa.bindparam("since", type_=table.seq.type)
-    return sa.select(table.cells).where(_is(table.allocator_id), changed)
+    since = table.seq > sa.bindparam("since", type_=table.seq.type)
+    return sa.select(table.cells).where(_is(table.allocator_id), since)
 
 
 def _add(lite: bool) -> sa.Insert:
@@ -121,13 +121,13 @@ WHOSE = Statement(
 #: The decisions of these ids.
 FIND = Statement(_find)
 #: The allocators of these ids or names, locked until the transaction ends, always in the same order.
-LOCK = Statement(lambda lite: _named(lite).with_for_update())
+LOCK = Statement(lambda lite: _allocators(lite).with_for_update())
 #: Those of them that nobody else has locked.
-LOCK_FREE = Statement(lambda lite: _named(lite).with_for_update(skip_locked=True))
+LOCK_FREE = Statement(lambda lite: _allocators(lite).with_for_update(skip_locked=True))
 #: All of them, without a lock.
-NAMED = Statement(_named)
+ALLOCATORS = Statement(_allocators)
 #: What has been reported of these rounds: `pairs` of allocator and round.
-HEARD = Statement(_heard)
+REPORTS = Statement(_reports)
 #: The cells of allocators' evidence that changed since then: `pairs` of allocator and its `seq`.
 CELLS = Statement(_cells)
 #: How much of an allocator's evidence counts no more, if that changed since then.

@@ -48,8 +48,8 @@ async def put_allocator(
     name: Name, body: NewAllocator, service: Here, actor: Actor, asker: Asks, response: Response
 ) -> Allocator:
     """Create an allocator. The same body again is 200 and changes nothing, another one is refused."""
-    made = await service.change(changes.create, actor, name, body.spec(), body.evidence, asker)
-    response.status_code = 201 if made else 200
+    is_new = await service.change(changes.create, actor, name, body.spec(), body.evidence, asker)
+    response.status_code = 201 if is_new else 200
     return await service.look(views.allocator, name)
 
 

@@ -20,14 +20,14 @@ _PREFIX, _TAGS = "/v1/allocators/{name}", ["edges"]
 _MOST = 2**62
 router = APIRouter(prefix=_PREFIX, tags=[*_TAGS], responses=RESPONSES | NOT_FOUND, dependencies=[Depends(once)])
 lean = APIRouter(prefix=_PREFIX, tags=[*_TAGS], responses=RESPONSES | NOT_FOUND, route_class=LeanRoute)
-Known = Annotated[int | None, Query(ge=0, le=_MOST, description="What you have, to be told only what is new.")]
+Counter = Annotated[int | None, Query(ge=0, le=_MOST, description="What you have, to be told only what is new.")]
 
 
 @router.get("/learner", response_model=LearnerBody, responses=CONFLICT)
-async def get_learner(name: Name, service: Here, config: Known = None, seq: Known = None) -> Response:
+async def get_learner(name: Name, service: Here, config: Counter = None, seq: Counter = None) -> Response:
     """Return what is needed to decide elsewhere as the service does: policy, arms and the sum of all evidence."""
-    known = None if config is None or seq is None else (config, seq)
-    return await shown(service, edges.learner, name, known)
+    position = None if config is None or seq is None else (config, seq)
+    return await shown(service, edges.learner, name, position)
 
 
 @lean.put("/edges/{edge}/pushes/{number}", response_model=PushAnswer, responses=CONFLICT)

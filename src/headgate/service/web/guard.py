@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headgate.service.faults import NotFoundError, TooManyError, UnavailableError
 from headgate.service.service import Service
-from headgate.service.store.keys import Asker, Key, match
+from headgate.service.store.keys import Asker, Key, key_of_token
 from headgate.service.store.keys import Scope as KeyScope
 from headgate.service.web import errors, logs
 from headgate.service.web.health import REQUESTS, SECONDS
@@ -79,10 +79,10 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, status, sent = time.perf_counter(), 0, scope["headers"]
-        headers: dict[bytes, bytes] = dict(reversed(sent))  # the first counts
-        if len(headers) < len(sent):
-            headers |= {name: value for name, value in _TWICE.items() if sum(name == n for n, _ in sent) > 1}
+        start, status, pairs = time.perf_counter(), 0, scope["headers"]
+        headers: dict[bytes, bytes] = dict(reversed(pairs))  # the first counts
+        if len(headers) < len(pairs):
+            headers |= {name: value for name, value in _TWICE.items() if sum(name == n for n, _ in pairs) > 1}
         request_id = headers.get(b"x-request-id", b"").decode("latin-1")
         if logs.GOOD_ID.fullmatch(request_id) is None:
             request_id = f"{next(_NUMBERS):016x}"
@@ -105,13 +105,13 @@ class Guard:
             if refusal is None and self._keys and not scope["path"].startswith(_OPEN):
                 refusal = await self._unknown(scope, headers)
             if refusal is None and b"transfer-encoding" in headers:
-                receive = _counted(receive, self._most)
+                receive = _limit(receive, self._most)
             answer = refusal or self.app
             if refusal is None and scope["method"] == "POST":
                 for lean in self._lean:
-                    found = lean.path_regex.match(scope["path"])
-                    if found is not None:
-                        scope["route"], scope["path_params"], answer = lean, found.groupdict(), lean.handle
+                    match = lean.path_regex.match(scope["path"])
+                    if match is not None:
+                        scope["route"], scope["path_params"], answer = lean, match.groupdict(), lean.handle
                         break
             await answer(scope, receive, noted)
         except Exception as error:
@@ -134,8 +134,8 @@ class Guard:
         """Refuse bodies that are too large, and requests that come from where they must not."""
         size = headers.get(b"content-length", b"0")
         if not (size.isdigit() and len(size) < 20 and int(size) <= self._most):
-            said = size[:30].decode("latin-1")
-            return errors.answer(413, f"a body may have at most {self._most} bytes, got {said}")
+            text = size[:30].decode("latin-1")
+            return errors.answer(413, f"a body may have at most {self._most} bytes, got {text}")
         if not self._keys and self._local:  # so that nobody reaches it by another name of this machine, or by a proxy
             if not _names_this_machine(headers.get(b"host", b"").decode("latin-1")):
                 return errors.answer(403, "without keys only names of this machine are answered, such as localhost")
@@ -182,7 +182,7 @@ class Guard:
         kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         service: Service = scope["app"].state.service
         if kind.lower() == "bearer":
-            key = match(token.strip(), await self._ring.known(service))
+            key = key_of_token(token.strip(), await self._ring.keys(service))
             if key is None:
                 scope["refused"] = "the key is not known, or was revoked"
             return key
@@ -190,7 +190,7 @@ class Guard:
         token = cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE, "") if looking else ""
         if not token:
             return None
-        session = session_of(token, await self._ring.known(service))
+        session = session_of(token, await self._ring.keys(service))
         if session is None:
             scope["refused"] = "the session is over, or never was"
             return None
@@ -210,14 +210,14 @@ def _exists_for(asker: Asker, path: str) -> bool:
     """Whether there is such a path for who asks: for a key that is bound, what is not known to be its own is not."""
     if asker.bound is None:
         return True
-    found = _OF_ONE.fullmatch(path)
-    return asker.sees(found[1]) if found is not None else _OF_ALL.fullmatch(path) is not None
+    match = _OF_ONE.fullmatch(path)
+    return asker.sees(match[1]) if match is not None else _OF_ALL.fullmatch(path) is not None
 
 
 def _unknown_words(path: str) -> str:
     """Return what a route says of an allocator that there is not."""
-    found = _OF_ONE.fullmatch(path)
-    return "Not Found" if found is None else f"there is no allocator {found[1]!r}"
+    match = _OF_ONE.fullmatch(path)
+    return "Not Found" if match is None else f"there is no allocator {match[1]!r}"
 
 
 def needed_scope(method: str, path: str) -> KeyScope:
@@ -263,16 +263,16 @@ def _host_of(origin: bytes) -> bytes | None:
         return None
 
 
-def _counted(receive: Receive, most: int) -> Receive:
+def _limit(receive: Receive, most: int) -> Receive:
     """Refuse a body of unknown length once it is too long."""
-    seen = 0
+    total = 0
 
-    async def counted() -> Message:
-        nonlocal seen
+    async def receive_limited() -> Message:
+        nonlocal total
         message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > most:
+        total += len(message.get("body", b""))
+        if total > most:
             raise HTTPException(413, f"a body may have at most {most} bytes")
         return message
 
-    return counted
+    return receive_limited

@@ -59,8 +59,8 @@ async def metrics(service: Here, asker: Asks) -> Response:
     workers, standing = CollectorRegistry(), CollectorRegistry()
 
     def look(connection: Connection) -> tuple[list[Allocator], list[Comparison]]:
-        found = [one for one in comparisons(connection) if asker.sees(one.allocator)]
-        return views.allocators(connection, asker), found
+        visible = [one for one in comparisons(connection) if asker.sees(one.allocator)]
+        return views.allocators(connection, asker), visible
 
     standing.register(_Standing(*await service.look(look)))
     if asker.bound is None and "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # workers, each of which writes its own file
@@ -93,11 +93,11 @@ class _Standing(Collector):
             for mode, decisions in one.modes.items():
                 family.add_metric([one.allocator, mode], decisions)
         yield family
-        known = [(one.allocator, one.difference, *one.always_interval) for one in self._comparisons
+        rows = [(one.allocator, one.difference, *one.always_interval) for one in self._comparisons
                  if one.difference is not None and one.always_interval is not None]  # fmt: skip
         words = f"Value per decision beyond the baseline's; low and high: {LEVEL:.0%} at all times together."
         for place, name in enumerate(("difference", "difference_low", "difference_high"), 1):
             family = GaugeMetricFamily(f"headgate_allocator_{name}", words, labels=["allocator"])
-            for numbers in known:
+            for numbers in rows:
                 family.add_metric([numbers[0]], numbers[place])
             yield family

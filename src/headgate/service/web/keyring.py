@@ -20,9 +20,9 @@ class Keyring:
         self._keys: dict[str, Key] = {}
         self._read_at = float("-inf")
         self._lock = asyncio.Lock()
-        self._left: dict[str, tuple[float, float]] = {}
+        self._credit: dict[str, tuple[float, float]] = {}
 
-    async def known(self, service: Service) -> dict[str, Key]:
+    async def keys(self, service: Service) -> dict[str, Key]:
         """Return the keys by their ids, revoked ones too."""
         if time.monotonic() - self._read_at > _FRESH:
             async with self._lock:
@@ -39,9 +39,9 @@ class Keyring:
         """
         now = time.monotonic()
         most = max(key.rate * _BURST, 1.0)
-        left, since = self._left.get(key.id, (most, now))
-        left = min(left + (now - since) * key.rate, most)
-        missing = min(float(number), max(most - 1.0, 1.0)) - left
-        self._left[key.id] = left if missing > 0.0 else left - number, now
+        credit, since = self._credit.get(key.id, (most, now))
+        credit = min(credit + (now - since) * key.rate, most)
+        missing = min(float(number), max(most - 1.0, 1.0)) - credit
+        self._credit[key.id] = credit if missing > 0.0 else credit - number, now
         if missing > 0.0:
             raise TooManyError(f"at most {key.rate:g} requests a second", missing / key.rate)

@@ -51,8 +51,10 @@ class LeanRoute(APIRoute):
                 for place, adapter in self._path.items():
                     values[place] = adapter.validate_python(scope["path_params"][place])
             except ValidationError as wrong:
-                found = wrong.errors(include_url=False, include_context=False, include_input=False)
-                raise RequestValidationError([{**e, "loc": (place, *(e["loc"] or (place,)))} for e in found]) from wrong
+                details = wrong.errors(include_url=False, include_context=False, include_input=False)
+                raise RequestValidationError(
+                    [{**e, "loc": (place, *(e["loc"] or (place,)))} for e in details]
+                ) from wrong
             many = getattr(values["body"], "many", 1)
             if many > 1 and "charge" in scope:
                 scope["charge"](many - 1)

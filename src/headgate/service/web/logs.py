@@ -83,9 +83,9 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line; what strangers sent begins no new one."""
-        found = REQUEST_ID.get()
+        request_id = REQUEST_ID.get()
         text = super().format(record)
-        return without_secrets(f"{text} request_id={found}" if found else text)
+        return without_secrets(f"{text} request_id={request_id}" if request_id else text)
 
 
 class JsonFormatter(logging.Formatter):
@@ -99,9 +99,9 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        found = REQUEST_ID.get()
-        if found:
-            line["request_id"] = found
+        request_id = REQUEST_ID.get()
+        if request_id:
+            line["request_id"] = request_id
         line |= getattr(record, "fields", {})
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)

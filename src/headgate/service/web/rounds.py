@@ -14,7 +14,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from headgate.service import bodies, view_bodies, views
-from headgate.service.engine.requests import Decide, Report, StepTaken
+from headgate.service.engine.requests import Decide, LiveStep, Report
 from headgate.service.service import Asks, Here
 from headgate.service.spec import DecisionId, Name
 from headgate.service.web.errors import CONFLICT, NOT_FOUND, RESPONSES, detail_of
@@ -38,8 +38,8 @@ async def decide(name: Name, body: bodies.DecisionRequest, service: Here, asker:
 @lean.post("/allocators/{name}/decisions/batch", response_model=bodies.Decisions)
 async def decide_many(name: Name, body: bodies.ManyDecisions, service: Here, asker: Asks) -> str:
     """Split many budgets at once; every one has its own status."""
-    asked = [Decide(name, one, len(body.decisions), asker) for one in body.decisions]
-    return _many("decision", await service.queue.ask_all(asked))
+    requests = [Decide(name, one, len(body.decisions), asker) for one in body.decisions]
+    return _many("decision", await service.queue.ask_all(requests))
 
 
 @lean.post("/allocators/{name}/live", response_model=bodies.Live, responses=CONFLICT)
@@ -54,7 +54,7 @@ async def report_step_of(
     name: Name, live_id: DecisionId, number: StepNumber, body: bodies.StepReport, service: Here, asker: Asks
 ) -> str:
     """Report a step of a live round and get the next; the same again gets the same answer."""
-    text: str = await service.queue.ask(StepTaken(live_id, number, body, name, asker))
+    text: str = await service.queue.ask(LiveStep(live_id, number, body, name, asker))
     return text
 
 
@@ -63,7 +63,7 @@ async def report_step(
     live_id: DecisionId, number: StepNumber, body: bodies.StepReport, service: Here, asker: Asks
 ) -> str:
     """Report a step of the only live round of that id; 409 where several allocators have one."""
-    text: str = await service.queue.ask(StepTaken(live_id, number, body, asker=asker))
+    text: str = await service.queue.ask(LiveStep(live_id, number, body, asker=asker))
     return text
 
 
@@ -122,8 +122,8 @@ async def report(decision_id: DecisionId, body: bodies.Outcome, service: Here, a
 @lean.post("/outcomes", response_model=bodies.Outcomes)
 async def report_many(body: bodies.ManyOutcomes, service: Here, asker: Asks) -> str:
     """Hear of many decisions at once; every one has its own status."""
-    told = [Report(one.decision_id, one, allocator=one.allocator, asker=asker) for one in body.outcomes]
-    return _many("outcome", await service.queue.ask_all(told))
+    reports = [Report(one.decision_id, one, allocator=one.allocator, asker=asker) for one in body.outcomes]
+    return _many("outcome", await service.queue.ask_all(reports))
 
 
 def _many(member: str, answers: Iterable[str | Exception]) -> str:

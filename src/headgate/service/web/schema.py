@@ -91,13 +91,13 @@ def reference(schema: Json) -> Json:
     models = schema["components"]["schemas"]
     sections = []
     for tag in schema["tags"]:
-        found = [
+        operations_of_tag = [
             _operation(method, path, operation)
             for path, operations in schema["paths"].items()
             for method, operation in operations.items()
             if tag["name"] in operation["tags"]
         ]
-        sections.append({**tag, "operations": found})
+        sections.append({**tag, "operations": operations_of_tag})
     tables = {
         name: {"about": model.get("description", ""), "fields": _fields(model)}
         for name, model in sorted(models.items())

@@ -52,12 +52,12 @@ def begin(key: Key) -> Session:
     return Session(key, now, now + LIFE)
 
 
-def session_of(token: str, known: Mapping[str, Key]) -> Session | None:
+def session_of(token: str, keys: Mapping[str, Key]) -> Session | None:
     """Return the session of a token that we signed, that is not over, and whose key is in use."""
     parts = token.split(".")
     if len(parts) != 4 or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts[1:3]):
         return None
-    key = known.get(parts[0])
+    key = keys.get(parts[0])
     if key is None or key.revoked_at is not None:
         return None
     session = Session(key, int(parts[1]), int(parts[2]))

@@ -52,7 +52,7 @@ def start(service: Service) -> Callable[[], None]:
 def _standing(service: Service, name: str, metrics: Any, _options: object) -> Iterable[Any]:
     """How allocators stand, one of their counts; nothing while the database cannot be read."""
     try:
-        found = service.database.look(views.allocators)
+        items = service.database.look(views.allocators)
     except UnavailableError:
         return []
-    return [metrics.Observation(getattr(one.counts, name), {"allocator": one.name}) for one in found]
+    return [metrics.Observation(getattr(one.counts, name), {"allocator": one.name}) for one in items]

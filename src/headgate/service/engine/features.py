@@ -16,7 +16,7 @@ from headgate.policies.ask import Ask
 from headgate.service.faults import RefusedError
 
 
-def terms(policy: Policy, names: Sequence[str], features: Any, by_arm: Any) -> dict[str, Floats]:
+def features_by_arm(policy: Policy, names: Sequence[str], features: Any, by_arm: Any) -> dict[str, Floats]:
     """Return the features of each arm, (K, d), as an argument of `ask`; raise what is wrong with them.
 
     `features` are the round's, `by_arm` those of some arms, which count where both say something.
@@ -29,28 +29,28 @@ def terms(policy: Policy, names: Sequence[str], features: Any, by_arm: Any) -> d
     strange = [arm for arm in by_arm or () if arm not in names]
     if strange:
         raise RefusedError(f"there is no arm {strange[0]!r} in use", "arm_features")
-    known = policy.features
-    if not isinstance(known, Features):
+    declared = policy.features
+    if not isinstance(declared, Features):
         if features or by_arm:
             raise RefusedError("the policy declares no features", "features" if features else "arm_features")
         return {"features": np.zeros((len(names), 0))}
     shared = features or {}
-    rows = np.empty((len(names), known.width))
+    rows = np.empty((len(names), declared.width))
     for place, arm in enumerate(names):
         own = (by_arm or {}).get(arm)
         try:
-            rows[place] = known.row(shared if own is None else {**shared, **own}, f"arm {arm!r}")
+            rows[place] = declared.row(shared if own is None else {**shared, **own}, f"arm {arm!r}")
         except FeatureError as wrong:
             raise RefusedError(str(wrong), "features" if own is None else f"arm_features.{arm}") from wrong
     return {"features": rows}
 
 
-def terms_of_request(policy: Policy, names: Sequence[str], request: str) -> dict[str, Floats]:
+def features_of_request(policy: Policy, names: Sequence[str], request: str) -> dict[str, Floats]:
     """Return the same of a request as the log has it."""
     if not isinstance(policy, Contextual):
         return {}
-    said: Mapping[str, Any] = json.loads(request)
-    return terms(policy, names, said.get("features"), said.get("arm_features"))
+    fields: Mapping[str, Any] = json.loads(request)
+    return features_by_arm(policy, names, fields.get("features"), fields.get("arm_features"))
 
 
 def ask_of_anybody(policy: Policy, budget: float) -> Ask:
