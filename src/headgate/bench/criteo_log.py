@@ -85,20 +85,20 @@ def _draw(rows: int, problem: Problem, mean: float, rng: np.random.Generator) ->
     order = np.argsort(user.astype(np.int64) * problem.arms + arm, kind="stable")  # rows of a pair, by time
     begins = np.r_[True, np.diff(user[order]) | np.diff(arm[order])].astype(np.bool_)
     starts = np.flatnonzero(begins)
-    seen = np.diff(np.r_[starts, rows])
+    impressions = np.diff(np.r_[starts, rows])
     pair_arm = arm[order][starts].astype(np.int64)
     need = _thresholds(pair_arm, problem, rng)
-    success = need <= seen
-    place = np.arange(rows, dtype=np.int32) - np.repeat(starts.astype(np.int32), seen) + 1
-    needed = np.repeat(need, seen)
+    success = need <= impressions
+    place = np.arange(rows, dtype=np.int32) - np.repeat(starts.astype(np.int32), impressions) + 1
+    needed = np.repeat(need, impressions)
     sorted_click = (place == needed) | ((place > needed) & (rng.random(rows) < 0.3))  # who clicked may click again
     click = np.zeros(rows, dtype=np.int8)
     click[order] = sorted_click
     since = np.empty(rows, dtype=np.int32)
-    since[order] = _since(time[order], sorted_click, starts, seen)
+    since[order] = _since(time[order], sorted_click, starts, impressions)
     truth = Drawn(
         tuple(str(_CAMPAIGN + i) for i in range(problem.arms)),
-        pair_arm, seen, success, np.where(success, need, np.nan), budgets,
+        pair_arm, impressions, success, np.where(success, need, np.nan), budgets,
     )  # fmt: skip
     by_time = np.argsort(time, kind="stable")
     label = rng.permutation(budgets.size).astype(np.int32)  # users' numbers do not tell when they came
@@ -159,11 +159,11 @@ def _thresholds(pair_arm: Ints, problem: Problem, rng: np.random.Generator) -> F
     return need
 
 
-def _since(time: NDArray[np.int32], click: NDArray[np.bool_], starts: Ints, seen: Ints) -> NDArray[np.int32]:
+def _since(time: NDArray[np.int32], click: NDArray[np.bool_], starts: Ints, impressions: Ints) -> NDArray[np.int32]:
     """Seconds since the pair's last click before each of its rows, -1 where there was none."""
     place = np.where(click, np.arange(time.size), _NEVER)
     last = np.r_[_NEVER, np.maximum.accumulate(place)[:-1]]
-    known = last >= np.repeat(starts, seen)
+    known = last >= np.repeat(starts, impressions)
     return np.where(known, time - time[last], _NEVER).astype(np.int32)
 
 

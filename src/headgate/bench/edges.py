@@ -47,8 +47,8 @@ def regret(
         news = np.zeros_like(total.bins)
         for place, policy in enumerate(policies):
             count = len(some[place])
-            seen = replace(total, bins=np.repeat(total.bins[None], count, axis=0))
-            state = policy.start(seen) if states[place] is None else replace(states[place], evidence=seen)
+            evidence = replace(total, bins=np.repeat(total.bins[None], count, axis=0))
+            state = policy.start(evidence) if states[place] is None else replace(states[place], evidence=evidence)
             policy.renew(state)
             for _ in range(start, min(start + delay, each)):
                 x, state = policy.decide(state, policy.ask(BUDGET))
@@ -64,11 +64,11 @@ def warm(rows: int = 2000, seed: int = 9) -> hg.Evidence:
     """Return the evidence of a log of so many rounds that were split evenly."""
     problem = hg.datasets.saved_instance()
     x = np.full((rows, problem.arms), BUDGET / problem.arms)
-    seen = hg.Evidence.empty(problem.arms, BUDGET)
+    evidence = hg.Evidence.empty(problem.arms, BUDGET)
     feedback = problem.play(x, np.random.default_rng(seed))
     for row in range(rows):
-        seen.record(x[row], hg.Feedback(feedback.success[row], feedback.threshold[row]))
-    return seen
+        evidence.record(x[row], hg.Feedback(feedback.success[row], feedback.threshold[row]))
+    return evidence
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def draw(file: Path) -> dict[str, list[float]]:
     from headgate.figures import style  # noqa: PLC0415  # plotting is an extra
 
     edges, known = [1, 10, 100, 1_000, 10_000], warm()
-    found: dict[str, list[float]] = {}
+    regrets: dict[str, list[float]] = {}
     points: dict[str, list[int]] = {}
     for name, delay, start in (
         ("after every round of theirs", 1, None),
@@ -146,17 +146,18 @@ def draw(file: Path) -> dict[str, list[float]]:
         ("after every round, warm start", 1, known),
     ):
         points[name] = [n for n in edges if ROUNDS // n >= delay]
-        found[name] = [_mean(n, delay if n > 1 else ROUNDS, start) for n in points[name]]  # one alone knows all it saw
+        # One edge alone has all the evidence already: it exchanges nothing.
+        regrets[name] = [_mean(n, delay if n > 1 else ROUNDS, start) for n in points[name]]
 
     def lines(figure: Any) -> None:
         axes = figure.subplots()
-        for name, means in found.items():
+        for name, means in regrets.items():
             axes.loglog(points[name], means, marker="o", label=name)
         axes.set(xlabel="edges", ylabel=f"regret of {ROUNDS:,} rounds in all")
         axes.legend(title="pushes and pulls")
 
     style.write(file, (7.0, 4.2), lines)
-    return found
+    return regrets
 
 
 if __name__ == "__main__":

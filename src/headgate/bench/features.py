@@ -115,11 +115,12 @@ def _exact(seed: int, rounds: int, features: int) -> Worlds:
     spread = np.sqrt(np.repeat([1.0, 3.0], size))
 
     def log_posterior(theta: Floats) -> float:
-        z, x, won, seen = rows[:, :size], rows[:, size], rows[:, size + 1], rows[:, size + 2]
+        z, x, won, threshold = rows[:, :size], rows[:, size], rows[:, size + 1], rows[:, size + 2]
         log_rate, logit = z @ theta[:size], z @ theta[size:]
         rate, p = np.exp(np.clip(log_rate, -30.0, 30.0)), special.expit(logit)
-        told = np.where(won > 0.0, special.log_expit(logit) + log_rate - rate * seen, np.log1p(p * np.expm1(-rate * x)))
-        return float(told.sum() - 0.5 * np.sum(np.square(theta / spread)))
+        log_success = special.log_expit(logit) + log_rate - rate * threshold
+        log_likelihood = np.where(won > 0.0, log_success, np.log1p(p * np.expm1(-rate * x)))
+        return float(log_likelihood.sum() - 0.5 * np.sum(np.square(theta / spread)))
 
     for t in range(rounds):
         height, wide = log_posterior(at), 1.2 / np.sqrt(1.0 / spread**2 + 1.5 * t)

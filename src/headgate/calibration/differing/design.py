@@ -110,11 +110,11 @@ def _numbers(column: NDArray[Any]) -> Floats | None:
     if column.dtype.kind == "f":
         return None if np.isinf(column).any() else np.asarray(column)
     try:
-        found = np.array([np.nan if value is None else float(value) for value in column], dtype=np.float64)
+        values = np.array([np.nan if value is None else float(value) for value in column], dtype=np.float64)
     except ValueError:
         return None
     there = np.array([value is not None for value in column], dtype=np.bool_)
-    return found if np.isfinite(found[there]).all() and there.any() else None
+    return values if np.isfinite(values[there]).all() and there.any() else None
 
 
 def _strange(column: NDArray[Any]) -> Any:

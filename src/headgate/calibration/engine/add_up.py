@@ -44,19 +44,19 @@ def add_up(
     the largest amount there is. `dropped` is told where what is left says nothing.
     """
     table, few = condense(engine, rows, whole=whole, exact=exact)
-    known = (
+    largest = (
         table.group_by("arm")
-        .agg(given=table.allocation.max(), seen=table.threshold.max(), won=table.success.any())
+        .agg(allocation=table.allocation.max(), threshold=table.threshold.max(), won=table.success.any())
         .to_pandas()
     )
-    raw = {str(arm): arm for arm in known["arm"].tolist()}
+    raw = {str(arm): arm for arm in largest["arm"].tolist()}
     names = in_order(raw)
     arms = {raw[name]: number for number, name in enumerate(names)}
     if len(names) > MOST_ARMS:
         raise InputError(f"the arms must be at most {MOST_ARMS:,} different ones, got {len(names):,}")
-    most = float(known[["given", "seen"]].max(axis=None))
+    most = float(largest[["allocation", "threshold"]].max(axis=None))
     if not most > 0.0:
-        raise InputError(_nothing(won=bool(known["won"].any()), dropped=dropped or {}))
+        raise InputError(_nothing(won=bool(largest["won"].any()), dropped=dropped or {}))
     limit = most if max_budget is None else max_budget
     if limit < most:
         raise InputError(f"max_budget must be at least {most:g}, the largest amount of the log, got {limit:g}")

@@ -48,8 +48,8 @@ def log_likelihood(family: Family, points: Points, theta: Floats) -> Floats:
     """Return the log likelihood of each arm at theta, (A,), in the units of the thresholds."""
     law, rate = family.law(theta), np.exp(theta[..., 0])
     with np.errstate(all="ignore"):
-        density = law.log_pdf(points.seen, rate)
-        total = _weighted(density, points.seen_weight)
+        density = law.log_pdf(points.thresholds, rate)
+        total = _weighted(density, points.threshold_weight)
         if points.cure:
             log_p, log_q = special.log_expit(theta[..., -1]), special.log_expit(-theta[..., -1])
             total = total + points.successes * log_p
@@ -61,7 +61,7 @@ def log_likelihood(family: Family, points: Points, theta: Floats) -> Floats:
             missed = points.trials - points.successes
             total = total + special.xlogy(points.successes, share) + special.xlog1py(missed, -share)
         if points.truncated:
-            total = total - np.sum(points.seen_weight, axis=0) * log_inside(law, rate, points.low, points.high)
+            total = total - np.sum(points.threshold_weight, axis=0) * log_inside(law, rate, points.low, points.high)
     return np.where(np.isfinite(total), total, -np.inf)
 
 

@@ -66,14 +66,14 @@ def files(source: str | Path, suffixes: tuple[str, ...] = (*TEXT, *PARQUET, *DUC
     if path.is_file():
         return [path]
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.is_file() and _suffix(p) in suffixes)
-        if not found:
+        paths = sorted(p for p in path.iterdir() if p.is_file() and _suffix(p) in suffixes)
+        if not paths:
             raise InputError(f"{path} has no file that ends in {', '.join(suffixes)}; it has: {_listed(path)}")
-        return found
+        return paths
     if has_magic(str(source)):
-        found = sorted(Path(p) for p in glob(str(source), recursive=True) if Path(p).is_file())  # noqa: PTH207  # any glob, absolute ones too
-        if found:
-            return found
+        paths = sorted(Path(p) for p in glob(str(source), recursive=True) if Path(p).is_file())  # noqa: PTH207  # any glob, absolute ones too
+        if paths:
+            return paths
         raise InputError(f"no file matches {source}")
     parent = path.parent
     beside = f"; {parent} has: {_listed(parent)}" if parent.is_dir() else f", and neither is {parent}"
@@ -92,9 +92,9 @@ def text_table(engine: Engine, paths: Sequence[Path], *, named: bool = False) ->
     return _union(tables)
 
 
-def columns_of(table: Table, wanted: Iterable[str], source: object) -> None:
+def columns_of(table: Table, columns: Iterable[str], source: object) -> None:
     """Refuse a table without these columns, and say which ones it has."""
-    for column in wanted:
+    for column in columns:
         if column not in table.columns:
             has = ", ".join(name for name in table.columns if name != FILE)
             raise InputError(f"{source} has no column {column!r}; it has: {has}")
@@ -149,10 +149,10 @@ def _header(path: Path) -> tuple[str, tuple[str, ...]]:
 
 def _of_engine(engine: Engine, name: str) -> Table | None:
     if engine.duckdb:  # not list_tables(), which ibis 12 cannot do with DuckDB 2
-        found = [row[0] for row in engine.backend.con.execute("SHOW TABLES").fetchall()]
+        names = [row[0] for row in engine.backend.con.execute("SHOW TABLES").fetchall()]
     else:
-        found = engine.backend.list_tables()
-    return engine.backend.table(name) if name in found else None
+        names = engine.backend.list_tables()
+    return engine.backend.table(name) if name in names else None
 
 
 def _of_duckdb(engine: Engine, path: Path, name: str | None) -> Table:

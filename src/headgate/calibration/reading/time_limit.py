@@ -53,10 +53,10 @@ def recognise(rows: Table) -> TimeLimit | None:
     every = _heaps(rows.mutate(group=extra("ibis").literal("")))
     apart = _heaps(rows.mutate(group=rows.arm))
     top = float(every["most"].iloc[0])
-    found = _is_heap(apart)
-    if not (found.any() or _is_heap(every).any()):
+    heap = _is_heap(apart)
+    if not (heap.any() or _is_heap(every).any()):
         return None
-    limits = np.where(found, apart["most"], top)
+    limits = np.where(heap, apart["most"], top)
     at_limit = np.where(apart["most"] == limits, apart["lost"], 0)
     return TimeLimit(
         dict(zip(apart["group"].astype(str), map(float, limits), strict=True)),
@@ -65,10 +65,10 @@ def recognise(rows: Table) -> TimeLimit | None:
     )
 
 
-def limited(rows: Table, found: TimeLimit) -> Table:
+def limited(rows: Table, time_limit: TimeLimit) -> Table:
     """Return the rows with their arm's limit as what each was given, and no threshold of failures."""
     ibis = extra("ibis")
-    table = ibis.memtable({"limited_arm": list(found.limits), "allocation": list(found.limits.values())})
+    table = ibis.memtable({"limited_arm": list(time_limit.limits), "allocation": list(time_limit.limits.values())})
     joined = rows.drop("allocation").inner_join(table, rows.arm == table.limited_arm).drop("limited_arm")
     return joined.mutate(threshold=ibis.ifelse(joined.success, joined.threshold, ibis.null("float64")))
 
@@ -82,14 +82,14 @@ def _heaps(rows: Table) -> Any:
     known = known.left_join(seconds, "group").drop("group_right")
     at = known.threshold >= known.most
     near = ~at & (known.threshold >= extra("ibis").least(_NEAR * known.most, known.second.fill_null(0.0)))
-    found = known.group_by("group").agg(
+    groups = known.group_by("group").agg(
         n=known.count(),
         most=known.most.max(),
         at=at.cast("int64").sum(),
         lost=(at & ~known.success).cast("int64").sum(),
         near=near.cast("int64").sum(),
     )
-    return found.to_pandas().sort_values("group").reset_index(drop=True)
+    return groups.to_pandas().sort_values("group").reset_index(drop=True)
 
 
 def _is_heap(counts: Any) -> Any:

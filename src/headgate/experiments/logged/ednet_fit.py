@@ -55,7 +55,7 @@ def run(config: Config, setting: Setting) -> Outcome:
         "ks": chosen.ks,
         "kept": chosen.rows,
         "ks_of_all": {name: fit.ks for name, fit in fits.items()},
-        "times": np.repeat(own.seen[:, 0], own.seen_weight[:, 0].astype(np.int64)).tolist(),
+        "times": np.repeat(own.thresholds[:, 0], own.threshold_weight[:, 0].astype(np.int64)).tolist(),
     }
     return Outcome(f"{path.name}, all questions fitted", numbers=numbers)
 
