@@ -79,15 +79,15 @@ class Features:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What each number of a row is."""
-        found: list[str] = []
+        columns: list[str] = []
         for name in self.columns:
             if name in self.categories:
-                found += [f"{name}={value}" for value in self.categories[name]]
+                columns += [f"{name}={value}" for value in self.categories[name]]
             else:
-                found.append(f"log {name}" if name in self.logs else name)
+                columns.append(f"log {name}" if name in self.logs else name)
             if name in self.missing:
-                found.append(f"{name} missing")
-        return tuple(found)
+                columns.append(f"{name} missing")
+        return tuple(columns)
 
     @property
     def width(self) -> int:
@@ -124,18 +124,18 @@ class Features:
         if not isinstance(record, Mapping):
             raise FeatureError(f"{where}: a record must be a mapping of names to values, got {record!r}")
         self._known(record, where)
-        found: list[float] = []
+        numbers: list[float] = []
         for name in self.columns:
             value = _none(record.get(name))
             if value is None and name not in self.missing:
                 raise FeatureError(f"{where}: {name} is missing, and was not declared to be: Features(missing=[...])")
             if name in self.categories:
-                found += self._category(name, value, where)
+                numbers += self._category(name, value, where)
             else:
-                found.append(self._number(name, value, where))
+                numbers.append(self._number(name, value, where))
             if name in self.missing:
-                found.append(float(value is None))
-        return np.array(found)
+                numbers.append(float(value is None))
+        return np.array(numbers)
 
     def _category(self, name: str, value: Any, where: str) -> list[float]:
         kinds = self.categories[name]

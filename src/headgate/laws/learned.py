@@ -109,9 +109,9 @@ def open_form(law: Law, arms: int) -> OpenForm | None:
         else:
             wide = float(np.sqrt(member.free.variance / first.variance))
             start = float(np.log(member.free.start)) - wide * mean
-            found = _powers(member)
-            form, row_bends = found.at(start), found.bends
-            scale[who], offset[who], powers[who] = wide, start, wide * np.array(found.powers)
+            family = _powers(member)
+            form, row_bends = family.at(start), family.bends
+            scale[who], offset[who], powers[who] = wide, start, wide * np.array(family.powers)
             limits[who] = (np.array(_range(member)) - start) / wide
         forms.append((form, who))
         bends.append(row_bends if form.base == Base.TABLE else bends[0])

@@ -215,8 +215,8 @@ def _check_single_peak(law: ScaleLaw, log_density: Floats, mass: Floats) -> None
     A log density that falls short of its running maximum on the way up, or rises above its running minimum on the
     way down, by more than rounding explains, is refused.
     """
-    seen = log_density > -600.0
-    inner = np.flatnonzero(seen)
+    positive = log_density > -600.0
+    inner = np.flatnonzero(positive)
     if inner.size < 3 or not np.any(mass > 0.0):
         raise UnsupportedError(f"{law} has no density that can be tabulated")
     density = log_density[inner[0] : inner[-1] + 1]

@@ -29,8 +29,8 @@ def check_one_convex_stretch(law: Law) -> None:
             for weight in _WEIGHTS:
                 failure = 1.0 - weight * F0
                 bend = slope - 1.0 + weight * np.exp(q) / np.maximum(failure, 1e-300)  # d log f' / d log x
-                seen = (failure > 1e-6) & (q > -600.0) & (np.abs(bend) > 1e-3)
-                for convex, here in zip(bend > 0.0, seen, strict=True):
+                measurable = (failure > 1e-6) & (q > -600.0) & (np.abs(bend) > 1e-3)
+                for convex, here in zip(bend > 0.0, measurable, strict=True):
                     if np.sum(np.diff(convex[here].astype(int), prepend=0) > 0) > 1:
                         raise UnsupportedError(
                             f"the hazard of {member} rises more than once, for a cascade it may do so once"

@@ -37,6 +37,6 @@ def checked_rows(
     if z.ndim == 2:
         z = np.broadcast_to(z, (*batch, *z.shape))
     if z.shape[:-2] != batch or z.shape[-2] == 0 or known not in {None, z.shape[-2]}:
-        wanted = "K" if known is None else known
-        raise FeatureError(f"features must be ({wanted}, {width}), one row an arm, got shape {z.shape}")
+        count = "K" if known is None else known
+        raise FeatureError(f"features must be ({count}, {width}), one row an arm, got shape {z.shape}")
     return z

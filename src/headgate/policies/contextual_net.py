@@ -88,11 +88,11 @@ def counted(chance: Floats, evidence: Evidence, index: tuple[int, ...]) -> Count
     return Counted(d, tried, hazard, chance_of, np.asarray(wrong.any(axis=-1)))
 
 
-def corrected(chance: Floats, found: Counted) -> Floats:
+def corrected(chance: Floats, counts: Counted) -> Floats:
     """Return drawn curves at the regions' ends, (n, 34), those of doubted arms corrected."""
     drawn = hazards_of(chance)
     with np.errstate(divide="ignore", invalid="ignore"):
-        features = np.nan_to_num(drawn / found.hazard, nan=1.0, posinf=_REACH)
-    as_counted = (found.won + _WORTH * found.hazard) / (found.tried + _WORTH)
-    hazard = np.where(found.doubted[:, None], np.clip(features, 1.0 / _REACH, _REACH) * as_counted, drawn)
+        features = np.nan_to_num(drawn / counts.hazard, nan=1.0, posinf=_REACH)
+    as_counted = (counts.won + _WORTH * counts.hazard) / (counts.tried + _WORTH)
+    hazard = np.where(counts.doubted[:, None], np.clip(features, 1.0 / _REACH, _REACH) * as_counted, drawn)
     return np.concatenate([np.zeros((len(chance), 1)), -np.expm1(-np.cumsum(hazard, axis=-1))], axis=-1)

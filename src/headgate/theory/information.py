@@ -56,8 +56,8 @@ def fisher_information(problem: Problem, x: ArrayLike) -> Information:
     # Successes: the mean of the squared score over thresholds below x, that is over G^-1(q G(x)), q ~ U(0, 1).
     lead = (-1, *(1,) * G.ndim)
     with np.errstate(divide="ignore", invalid="ignore"):
-        seen = law.quantile(_Q.reshape(lead) * G, rate)
-        score = _rate_slope(law.log_pdf, seen, rate)
+        thresholds = law.quantile(_Q.reshape(lead) * G, rate)
+        score = _rate_slope(law.log_pdf, thresholds, rate)
     squared = np.sum(_QW.reshape(lead) * score**2, axis=0)
     return Information(p * G / fails, p * dG / fails, p * G * squared + (p * dG) ** 2 / fails)
 

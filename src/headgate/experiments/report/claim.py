@@ -170,8 +170,8 @@ def spread(outcome: Outcome, policy: str, other: str) -> Interval:
 
 def misses(bias: Mapping[str, Any], at: str) -> Interval:
     """Return the share of runs in which the lemma's interval for mu misses, at a third or the whole of the budget."""
-    found = bias["at"][at]
-    return judge.share_of(found["missed"], found["runs"])
+    row = bias["at"][at]
+    return judge.share_of(row["missed"], row["runs"])
 
 
 def error_of(bias: Mapping[str, Any], at: str) -> Interval:
@@ -212,8 +212,8 @@ def covers(generated: dict[str, Any], how: str) -> Verdict:
 
 def campaign(generated: dict[str, Any], typical: float) -> dict[str, Any]:
     """Return the campaign of a generated log that needs the impressions closest to these."""
-    found: dict[str, Any] = min(generated["campaigns"], key=lambda row: abs(row["typical"] - typical))
-    return found
+    nearest: dict[str, Any] = min(generated["campaigns"], key=lambda row: abs(row["typical"] - typical))
+    return nearest
 
 
 def plan_less(outcome: Outcome, way: str, world: str) -> Interval:

@@ -124,7 +124,7 @@ def _bound(curves: Raised, box: tuple[tuple[int, int], ...]) -> tuple[float, Flo
     ])  # fmt: skip
     spend: Any = sparse.csr_matrix(np.concatenate([cost, np.zeros((g + 1) * kinds)])[None])
     solver: Any = linprog
-    found = solver(
+    solution = solver(
         -np.concatenate([np.zeros(n + g * kinds), share]),
         A_ub=sparse.vstack([cuts, spend]).tocsr(),
         b_ub=np.append(_LINES.alpha[line], curves.budget),
@@ -133,12 +133,12 @@ def _bound(curves: Raised, box: tuple[tuple[int, int], ...]) -> tuple[float, Flo
         bounds=[(0.0, None)] * n + [(None, None)] * (g * kinds) + [(None, 1.0)] * kinds,
         method="highs",
     )
-    if found.x is None or found.ineqlin is None:  # the solver gave up: nothing is proved but that a chance is one
+    if solution.x is None or solution.ineqlin is None:  # the solver gave up: nothing is proved but that a chance is one
         return 1.0, np.zeros(arms), np.zeros(arms), 0.0
-    theta = np.maximum(-found.ineqlin.marginals[:-1], 0.0).reshape(lines, kinds)
-    price = max(-float(found.ineqlin.marginals[-1]), 0.0)
+    theta = np.maximum(-solution.ineqlin.marginals[:-1], 0.0).reshape(lines, kinds)
+    price = max(-float(solution.ineqlin.marginals[-1]), 0.0)
     bound = _proved(curves, box, theta, price)
-    weight = np.maximum(found.x[:n], 0.0)
+    weight = np.maximum(solution.x[:n], 0.0)
     mean = np.asarray(np.bincount(owner, weight * cost, arms), dtype=np.float64)
     spread = np.asarray(np.bincount(owner, weight * np.abs(cost - mean[owner]), arms), dtype=np.float64)
     return bound, mean, spread, price

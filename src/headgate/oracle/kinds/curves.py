@@ -64,11 +64,11 @@ class KindCurves:
 
     def success_of(self, arm: int, x: Floats) -> Floats:
         """p G(x) of one arm in every kind at amounts (n,): (n, Q)."""
-        found = np.empty((x.size, self.share.size))
+        chances = np.empty((x.size, self.share.size))
         for q in range(self.share.size):
             one = law_of_kind(self.law, q).of_arm(arm)
-            found[:, q] = self.activation[q, arm] * one.cdf(x, self.rate[q, arm])
-        return found
+            chances[:, q] = self.activation[q, arm] * one.cdf(x, self.rate[q, arm])
+        return chances
 
     def places(self, arm: int) -> tuple[Floats, Floats, Floats]:
         """Return amounts (n,), the heights of each kind's curve there and the raised heights, (Q, n) each."""
