@@ -42,8 +42,8 @@ def numbers(
     if not infinite:
         good &= array < np.inf
     if not good.all():
-        left = ">" if open_least else ">="
-        limit = f"finite and {left} {least:g}" if not infinite else f"{left} {least:g}"
+        sign = ">" if open_least else ">="
+        limit = f"finite and {sign} {least:g}" if not infinite else f"{sign} {least:g}"
         if least == -np.inf:
             limit = "a number"
         if most < np.inf:

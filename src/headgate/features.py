@@ -113,8 +113,8 @@ class Features:
             return self.rows([{name: value[i] for name, value in features.items()} for i in range(count)])
         if isinstance(features, str) or not isinstance(features, Iterable):
             raise FeatureError(f"features must be records, mappings of {list(self.columns)} to values: {features!r}")
-        made = [self.row(record, f"row {i}") for i, record in enumerate(features)]
-        return np.array(made, dtype=np.float64).reshape(len(made), self.width)
+        rows = [self.row(record, f"row {i}") for i, record in enumerate(features)]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), self.width)
 
     def row(self, record: Any, where: str = "features") -> NDArray[np.float64]:
         """Check one record, a mapping of names to values such as a JSON object, and return its numbers: (d,).
@@ -191,11 +191,11 @@ class Features:
         """
         numbers, categories, missing = [], {}, []
         for name, values in columns.items():
-            held = [value for value in map(_none, values) if value is not None]
-            if len(held) < len(values):
+            entries = [value for value in map(_none, values) if value is not None]
+            if len(entries) < len(values):
                 missing.append(name)
-            if held and all(isinstance(value, str) for value in held):
-                kinds, counts = np.unique(held, return_counts=True)
+            if entries and all(isinstance(value, str) for value in entries):
+                kinds, counts = np.unique(entries, return_counts=True)
                 often = kinds[np.argsort(-counts, kind="stable")[:most]]
                 categories[name] = sorted(str(kind) for kind in often)
             else:

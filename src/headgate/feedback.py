@@ -51,19 +51,19 @@ a success needs threshold <= allocation
     reported: NDArray[np.bool_]
 
     def __init__(self, success: ArrayLike, threshold: ArrayLike, reported: ArrayLike = True) -> None:
-        won, answered = _flags("success", success), _flags("reported", reported)
+        won, reports = _flags("success", success), _flags("reported", reported)
         try:
             thresholds = np.array(threshold, dtype=np.float64)
         except (TypeError, ValueError) as cause:
             raise FeedbackError(f"threshold must be an array of numbers, got {threshold!r}") from cause
-        if answered.ndim == 0:
-            answered = np.full(won.shape, bool(answered))
-        if won.ndim == 0 or won.shape != thresholds.shape or won.shape != answered.shape:
+        if reports.ndim == 0:
+            reports = np.full(won.shape, bool(reports))
+        if won.ndim == 0 or won.shape != thresholds.shape or won.shape != reports.shape:
             raise ShapeError(
                 "success, threshold and reported must have one shape (..., arms), "
-                f"got {won.shape}, {thresholds.shape} and {answered.shape}"
+                f"got {won.shape}, {thresholds.shape} and {reports.shape}"
             )
-        _refuse(won & ~answered, "succeeded but is marked as not reported: only a reported arm has a result")
+        _refuse(won & ~reports, "succeeded but is marked as not reported: only a reported arm has a result")
         wrong = won & ~((thresholds >= 0.0) & (thresholds < np.inf) | np.isnan(thresholds))
         _refuse(wrong, "has threshold {}: it must be finite and >= 0, or nan where it is not known", thresholds)
         _refuse(
@@ -71,7 +71,7 @@ a success needs threshold <= allocation
             "did not succeed but has threshold {}: without success it must be nan",
             thresholds,
         )
-        for name, array in (("success", won), ("threshold", thresholds), ("reported", answered)):
+        for name, array in (("success", won), ("threshold", thresholds), ("reported", reports)):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 

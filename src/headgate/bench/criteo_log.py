@@ -62,9 +62,8 @@ def write_criteo(
     """
     checks.whole("rows", rows, InputError)
     checks.numbers("mean", mean, InputError, least=1.0)
-    known = campaigns() if problem is None else problem
     rng = np.random.default_rng([seed, 17])
-    columns, drawn = _draw(rows, known, mean, rng)
+    columns, drawn = _draw(rows, campaigns() if problem is None else problem, mean, rng)
     with path.open("wb") as file:
         if path.suffix == ".gz":
             with GzipFile(
@@ -115,17 +114,17 @@ def _draw(rows: int, problem: Problem, mean: float, rng: np.random.Generator) ->
 def _budgets(rows: int, mean: float, rng: np.random.Generator) -> Ints:
     """How many impressions each user sees: mostly one or two, sometimes hundreds; `rows` of all of them."""
     sigma = 1.2
-    drawn: list[Ints] = []
-    left = rows
-    while left > 0:
-        size = int(left / mean) + 10
+    parts: list[Ints] = []
+    rest = rows
+    while rest > 0:
+        size = int(rest / mean) + 10
         few = np.log(max(mean - 0.6, 0.05)) - sigma**2 / 2.0  # rounding up adds half an impression or so
         part = np.minimum(np.ceil(rng.lognormal(few, sigma, size)), MOST).astype(np.int64)
-        part = part[: int(np.searchsorted(np.cumsum(part), left)) + 1]
-        left -= int(part.sum())
-        drawn.append(part)
-    drawn[-1][-1] += left  # the last user sees what is left over, at least one
-    return np.concatenate(drawn)
+        part = part[: int(np.searchsorted(np.cumsum(part), rest)) + 1]
+        rest -= int(part.sum())
+        parts.append(part)
+    parts[-1][-1] += rest  # the last user sees what is left over, at least one
+    return np.concatenate(parts)
 
 
 def _times(user: NDArray[np.int32], budgets: Ints, rng: np.random.Generator) -> NDArray[np.int32]:

@@ -25,7 +25,9 @@ def _bank(path: Path) -> tuple[Floats, Floats]:
     with path.open() as file:
         rows = list(csv.DictReader(file, delimiter=";"))
     kinds = {name: sorted({row[name] for row in rows}) for name in _CATEGORIES}
-    known = hg.Features(numbers=["age", "old or young", "day"], logs=["balance", "pdays", "previous"], categories=kinds)
+    features = hg.Features(
+        numbers=["age", "old or young", "day"], logs=["balance", "pdays", "previous"], categories=kinds
+    )
     records = [
         {name: row[name] for name in _CATEGORIES}
         | {name: float(row[name]) for name in ("age", "day", "balance", "pdays", "previous")}
@@ -33,7 +35,7 @@ def _bank(path: Path) -> tuple[Floats, Floats]:
         for row in rows
     ]
     needed = np.array([float(row["campaign"]) if row["y"] == "yes" else np.inf for row in rows])
-    return known.rows(records), needed
+    return features.rows(records), needed
 
 
 def _replayed(calls: int, seed: int) -> Floats:
@@ -179,10 +181,10 @@ def _beside(seed: int, rounds: int = 800, arms: int = 10, budget: float = 40.0) 
         world, lost = np.random.default_rng(1000 + seed), 0.0
         for _ in range(rounds):
             noise = world.normal(size=(arms, 6))
-            known = {"features": noise} if isinstance(policy, hg.Contextual) else {}
-            x = policy.allocate(budget, **known)
+            options = {"features": noise} if isinstance(policy, hg.Contextual) else {}
+            x = policy.allocate(budget, **options)
             lost += best - float(problem.expected_reward(x))
-            policy.observe(x, problem.play(x, world), **known)
+            policy.observe(x, problem.play(x, world), **options)
         regrets.append(lost)
     return regrets[0], regrets[1]
 

@@ -46,13 +46,13 @@ def _in_numpy(problem: hg.Problem, budgets: Floats, cells: int = 64) -> float:
     order = np.argsort(-slots[:, 0, 1]).tolist()
     best = value(order)
     while True:
-        tried = [
+        neighbours = [
             (value(moved), moved)
             for arm in order
             for place in range(len(order))
             if (moved := _moved(order, arm, place)) != order
         ]
-        top, moved = max(tried)
+        top, moved = max(neighbours)
         if top <= best * (1.0 + 1e-9):
             return best
         best, order = top, moved

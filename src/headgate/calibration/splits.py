@@ -36,8 +36,8 @@ def in_proportion(budget: float, weights: Floats, *, whole: bool) -> Floats:
     if not whole:
         return np.asarray(x)
     floor = np.floor(x + 1e-9)
-    left = int(np.floor(budget + 1e-9) - floor.sum())
-    floor[np.argsort(-(x - floor), kind="stable")[:left]] += 1.0
+    rest = int(np.floor(budget + 1e-9) - floor.sum())
+    floor[np.argsort(-(x - floor), kind="stable")[:rest]] += 1.0
     return np.asarray(floor)
 
 

@@ -138,9 +138,9 @@ def _curves(law: Law, spreads: tuple[float, ...]) -> list[Law]:
     """Return the law at each spread that it can have; itself alone if its shape is known."""
     if not law.is_open:
         return [law]
-    known, log_shapes = _shapes(law)
-    inside = [s for s in spreads if known[0] <= s <= known[-1]]
-    return [law.with_shape(float(v)) for v in np.exp(np.interp(inside, known, log_shapes))]
+    grid, log_shapes = _shapes(law)
+    inside = [s for s in spreads if grid[0] <= s <= grid[-1]]
+    return [law.with_shape(float(v)) for v in np.exp(np.interp(inside, grid, log_shapes))]
 
 
 @lru_cache(maxsize=64)

@@ -143,8 +143,8 @@ def paper_activation(law: Law, evidence: Evidence, rate: Floats) -> Floats:
 
     The paper's: n successes, of as many as an arm that is always active would have had. 0 before the first success.
     """
-    known = np.where(np.isnan(rate), 1.0 / evidence.max_budget, rate)
-    reach = law.cdf(np.moveaxis(_playable(law, evidence.means("played")), -1, 0), known)
+    finite_rate = np.where(np.isnan(rate), 1.0 / evidence.max_budget, rate)
+    reach = law.cdf(np.moveaxis(_playable(law, evidence.means("played")), -1, 0), finite_rate)
     expected = _sum_of_bins(np.moveaxis(evidence.counts("played"), -1, 0) * reach)
     share = evidence.successes / np.maximum(expected, 1e-300)
     return np.where(evidence.successes > 0.0, np.minimum(share, 1.0), 0.0)

@@ -84,9 +84,9 @@ class Fading:
         """
         parts = []
         for ended, cells, forgotten in windows:
-            lost = PARTS if forgotten else PARTS - self.weight(self.age(ended, begins))
-            if lost:
-                parts.append(np.concatenate([cells[:, :3], cells[:, 3:] * lost], axis=1))
+            share = PARTS if forgotten else PARTS - self.weight(self.age(ended, begins))
+            if share:
+                parts.append(np.concatenate([cells[:, :3], cells[:, 3:] * share], axis=1))
         return added(parts)
 
 

@@ -236,5 +236,6 @@ class Evidence:
         """
         bins, max_budget = plain.read(data, names)
         empty, arms = cls.empty(1, max_budget), data.get("arms")
-        known = tuple(arms) if names is None and isinstance(arms, Mapping) else None if names is None else tuple(names)
-        return cls(empty.max_budget, bins, empty.edges, known)
+        if names is None and isinstance(arms, Mapping):
+            names = tuple(arms)
+        return cls(empty.max_budget, bins, empty.edges, None if names is None else tuple(names))

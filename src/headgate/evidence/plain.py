@@ -72,9 +72,9 @@ def _cells(arm: Floats) -> dict[str, list[list[float]]]:
     """Return the cells of one arm (kind, [count, sum], bin), kinds without any left out."""
     cells = {}
     for kind, place in KINDS.items():
-        held = np.flatnonzero(arm[place].any(axis=0))
-        if held.size:
-            cells[kind] = [[int(b), *map(_number, arm[place, :, b].tolist())] for b in held]
+        places = np.flatnonzero(arm[place].any(axis=0))
+        if places.size:
+            cells[kind] = [[int(b), *map(_number, arm[place, :, b].tolist())] for b in places]
     return cells
 
 

@@ -116,8 +116,8 @@ class Part:
             if record["format"] != FORMAT:
                 return None
             results = {key: Result.from_parquet(folder / key / "result.parquet") for key in record["results"]}
-            made = type(experiment.full)
-            config = made(**{key: tuple(v) if isinstance(v, list) else v for key, v in record["config"].items()})
+            options = {key: tuple(v) if isinstance(v, list) else v for key, v in record["config"].items()}
+            config = type(experiment.full)(**options)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         outcome = Outcome(record["source"], results, record["numbers"])

@@ -74,16 +74,16 @@ def _continuous(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         answer = tuple(_branch()(*most, soon))
     else:
         answer = tuple(_allocate()(*arguments))
-        if max_nodes <= 1 or not (left := _open(answer, arguments)).any():
+        if max_nodes <= 1 or not (gaps := _open(answer, arguments)).any():
             return answer
-        answer = _again(answer, _branch(), (*most, soon), left, afresh=True)
+        answer = _again(answer, _branch(), (*most, soon), gaps, afresh=True)
     if soon == max_nodes or answer[_NODES_POSITION].max() + 2 <= soon:  # no search was stopped
         return answer
     for kernel, share in ((_counted(), 2), (_branch(), 1)):
         spare = max_nodes - answer[_NODES_POSITION]
-        left = _open(answer, arguments) & (spare <= max_nodes - soon + 1) & (spare > 1)
-        if left.any():
-            answer = _again(answer, kernel, (*most, spare // share), left)
+        gaps = _open(answer, arguments) & (spare <= max_nodes - soon + 1) & (spare > 1)
+        if gaps.any():
+            answer = _again(answer, kernel, (*most, spare // share), gaps)
     return answer
 
 
@@ -96,15 +96,15 @@ def _open(answer: tuple[Any, ...], arguments: tuple[Any, ...]) -> NDArray[np.boo
 
 
 def _again(
-    answer: tuple[Any, ...], kernel: Any, arguments: tuple[Any, ...], left: NDArray[np.bool_], *, afresh: bool = False
+    answer: tuple[Any, ...], kernel: Any, arguments: tuple[Any, ...], gaps: NDArray[np.bool_], *, afresh: bool = False
 ) -> tuple[Any, ...]:
-    """The answer with the problems in `left` given to another kernel: the better value and the lower bound of both.
+    """Give the problems in `gaps` to another kernel too: of both answers the better value and the lower bound.
 
     `afresh`: what the kernel says stands, because it has done again what was done before.
     """
-    rows: Any = ... if left.all() else np.nonzero(left)
+    rows: Any = ... if gaps.all() else np.nonzero(gaps)
     before = tuple(np.array(part) for part in answer)
-    after = kernel(*(arguments if rows is ... else _rows_of(arguments, rows, left.shape)))
+    after = kernel(*(arguments if rows is ... else _rows_of(arguments, rows, gaps.shape)))
     x, value, bound, price, nodes = before
     better = np.asarray((after[1] > value[rows]) | afresh)
     x[rows] = np.where(better[..., None], after[0], x[rows])

@@ -80,12 +80,12 @@ class Contextual(ModelPolicy):
 
     def __post_init__(self) -> None:
         """Check."""
-        known: object = self.features
-        if isinstance(known, Mapping):
-            known = Features.from_dict(known)
-            vars(self).update(features=known)
-        if not isinstance(known, Features):
-            vars(self).update(features=checks.whole("features", known, least=0))
+        features: object = self.features
+        if isinstance(features, Mapping):
+            features = Features.from_dict(features)
+            vars(self).update(features=features)
+        if not isinstance(features, Features):
+            vars(self).update(features=checks.whole("features", features, least=0))
         arms = self.arms
         slopes: object = self.slopes
         if not isinstance(slopes, bool | np.bool_) or (slopes and arms is None):
@@ -160,8 +160,8 @@ class Contextual(ModelPolicy):
         `features` are (d,), the round's; (K, d), one row an arm; or (batch, K, d). For a policy with named columns also
         one record, a list of records, or columns by name.
         """
-        known = self.arms if arms is None else arms
-        return checked_rows(features, self.features, self.width, known, self.batch)
+        arms = self.arms if arms is None else arms
+        return checked_rows(features, self.features, self.width, arms, self.batch)
 
     def ask(
         self,

@@ -35,10 +35,10 @@ def greedy(thresholds: Floats, weight: Floats, lower: Floats, upper: Floats, bud
     """Again and again the step of an arm that adds most weight for what it costs."""
     x, open_ = lower.copy(), ~(thresholds <= lower).any(axis=1)
     while True:
-        left, best = budget - x.sum(), (0.0, -1, 0.0)
+        rest, best = budget - x.sum(), (0.0, -1, 0.0)
         for arm in range(x.size):
             cost = thresholds[open_, arm] - x[arm]
-            able = (cost <= left) & (thresholds[open_, arm] <= upper[arm])
+            able = (cost <= rest) & (thresholds[open_, arm] <= upper[arm])
             order = np.argsort(cost[able], kind="stable")
             steps = cost[able][order]
             ratio = np.cumsum(weight[open_][able][order]) / np.maximum(steps, 1e-300)

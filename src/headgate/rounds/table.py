@@ -81,8 +81,8 @@ class Rounds(Shown):
                 f"a threshold must not exceed what the arm was given, got {reach[r, arm]:g} and {amount[r, arm]:g} for "
                 f"arm {arm} of round {r}"
             )
-        known = tuple(names) if names is not None else tuple(f"arm{i}" for i in range(reach.shape[1]))
-        if len(known) != reach.shape[1] or len(set(known)) != len(known):
+        arm_names = tuple(names) if names is not None else tuple(f"arm{i}" for i in range(reach.shape[1]))
+        if len(arm_names) != reach.shape[1] or len(set(arm_names)) != len(arm_names):
             raise ParameterError(f"names must be {reach.shape[1]} different ones, one for each arm, got {names!r}")
         reach = np.where(np.isfinite(reach), np.maximum(reach, _TINY), np.inf)
         for name, value in (
@@ -91,7 +91,7 @@ class Rounds(Shown):
         ):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "names", known)
+        object.__setattr__(self, "names", arm_names)
 
     @classmethod
     def from_rows(

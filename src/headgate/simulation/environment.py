@@ -207,6 +207,6 @@ def digest(values: Floats) -> str:
 
 def name_of(function: Any) -> str:
     """Return where a function or class is from; its code is not looked at."""
-    made = getattr(function, "func", function)  # of a functools.partial
-    name = getattr(made, "__qualname__", type(made).__qualname__)
-    return f"{getattr(made, '__module__', '?')}.{name}"
+    target = getattr(function, "func", function)  # of a functools.partial
+    name = getattr(target, "__qualname__", type(target).__qualname__)
+    return f"{getattr(target, '__module__', '?')}.{name}"

@@ -175,13 +175,13 @@ class _Pouring:
 def _poured(portions: Portions, arms: int, budget: float) -> Floats:
     """Return what each arm has got when the budget turns out to be spent."""
     x = np.zeros(arms)
-    left = float(budget)
+    rest = float(budget)
     for arm, amount in zip(portions[0].tolist(), portions[1].tolist(), strict=True):
-        if amount >= left:
-            x[arm] += left
+        if amount >= rest:
+            x[arm] += rest
             break
         x[arm] += amount
-        left -= amount
+        rest -= amount
     return x
 
 

@@ -122,8 +122,8 @@ def _best_in_cells(curves: Floats, cells: int) -> tuple[float, list[int]]:
         totals = np.where(rest >= 0, best[np.maximum(rest, 0)] + curve, -np.inf)
         choices.append(np.argmax(totals, axis=1))
         best = np.max(totals, axis=1)
-    left, places = cells, [0] * arms
+    spare, places = cells, [0] * arms
     for arm in range(arms - 1, -1, -1):
-        places[arm] = int(choices[arm][left])
-        left -= places[arm]
+        places[arm] = int(choices[arm][spare])
+        spare -= places[arm]
     return float(best[-1]), places

@@ -83,13 +83,13 @@ def fit_features(
     records = log.records
     if records is None or records.columns is None:
         raise InputError("features need the rows themselves: read the log with Columns(features=[...])")
-    made = design(declared(features, records.columns), records.columns)
+    regressors = design(declared(features, records.columns), records.columns)
     kept = [arm for arm, arm_fit in enumerate(arms) if arm_fit.fit is not None]
     if not kept:
         raise InputError("no arm has a success, so features tell nothing")
     rng = np.random.default_rng(seed)
     half = _halves(records, rng)
-    samples = samples_of(records, made, arms, kept, basis)
+    samples = samples_of(records, regressors, arms, kept, basis)
     bare = [sample._replace(z=sample.z[:, :0]) for sample in samples]
     parts = [half[records.arm == arm] for arm in kept]
     scores: dict[str, Floats] = {}
@@ -102,24 +102,25 @@ def fit_features(
                       for side in (0, 1)]  # fmt: skip
         scores[name] = _scores(own, parts, fits[name])
         progress(number + 1)
-    held = {name: float(score.mean()) for name, score in scores.items()}
-    chosen: Literal["shared", "arm"] = "arm" if held.get("arm", -np.inf) > held.get("shared", -np.inf) else "shared"
+    held_out = {name: float(score.mean()) for name, score in scores.items()}
+    shared, by_arm = (held_out.get(name, -np.inf) for name in ("shared", "arm"))
+    chosen: Literal["shared", "arm"] = "arm" if by_arm > shared else "shared"
     whole = fitted(samples, by_arm=chosen == "arm")
     better = scores[chosen] - scores["none"]
     names = tuple(log.names[arm] for arm in kept)
     return FeatureFit(
-        features=made.declared, slopes=chosen, arms=names, usual=made.usual,
-        coefficients=tuple(_coefficients(whole, made, names if chosen == "arm" else (None,), level)),
+        features=regressors.declared, slopes=chosen, arms=names, usual=regressors.usual,
+        coefficients=tuple(_coefficients(whole, regressors, names if chosen == "arm" else (None,), level)),
         log_likelihood=sum(fit.log_likelihood for fit in whole), rows=sum(s.amount.size for s in samples),
-        held_out=held, held_out_error=float(better.std() / np.sqrt(better.size)),
-        gains=feature_gains(records, made.z, half, kept, fits["none"], fits[chosen], budgets,
+        held_out=held_out, held_out_error=float(better.std() / np.sqrt(better.size)),
+        gains=feature_gains(records, regressors.z, half, kept, fits["none"], fits[chosen], budgets,
                             whole=log.whole, level=level, bootstrap=bootstrap, rng=rng),
         level=level, converged=all(fit.converged for fit in whole),
     )  # fmt: skip
 
 
 def samples_of(
-    records: Records, made: Design, arms: Sequence[ArmFit], kept: Sequence[int], basis: Basis
+    records: Records, regressors: Design, arms: Sequence[ArmFit], kept: Sequence[int], basis: Basis
 ) -> list[Sample]:
     """Return the rows of each arm as a regression wants them."""
     samples = []
@@ -131,7 +132,7 @@ def samples_of(
         least = threshold[shown & (threshold > 0.0)].min(initial=np.inf)  # a time of 0 is one too small to be told
         shown &= np.isfinite(least)
         amount = np.where(shown, np.maximum(np.nan_to_num(threshold), least), allocation)
-        samples.append(Sample(arms[arm].law, made.z[own], amount, shown, success))
+        samples.append(Sample(arms[arm].law, regressors.z[own], amount, shown, success))
     return samples
 
 
@@ -156,13 +157,15 @@ def _scores(samples: Sequence[Sample], parts: Sequence[NDArray[np.int64]], fits:
     return np.maximum(np.concatenate(scores), -1e3)  # a row that was thought impossible is bad, not infinitely so
 
 
-def _coefficients(fits: Sequence[Fit], made: Design, names: Sequence[str | None], level: float) -> list[Coefficient]:
+def _coefficients(
+    fits: Sequence[Fit], regressors: Design, names: Sequence[str | None], level: float
+) -> list[Coefficient]:
     wide = float(special.ndtri(0.5 + level / 2.0))
     coefficients = []
     for one, arm in zip(fits, names, strict=True):
         error = np.sqrt(np.maximum(np.diagonal(one.covariance), 0.0)).reshape(2, -1)
-        for k, feature in enumerate(made.names):
+        for k, feature in enumerate(regressors.names):
             (a, b), (ea, eb) = one.slope[:, k].tolist(), (wide * error[:, k]).tolist()
-            unit = float(made.unit[k])
+            unit = float(regressors.unit[k])
             coefficients.append(Coefficient(feature, arm, unit, a, (a - ea, a + ea), b, (b - eb, b + eb)))
     return coefficients

@@ -67,16 +67,16 @@ def add_up(
 def _played(rows: Table, kind: Kind, most: float) -> Table:
     """Give each row the `x` that it was played at: what it was given, else as `Log.evidence` says."""
     ibis = extra("ibis")
-    known = rows.cross_join(ibis.memtable({"most": [most]}))  # as text in SQL it may lose its last bit
-    enough = known.allocation.fill_null(known.most)
-    return known.mutate(x=ibis.ifelse(known.success, enough, known.threshold) if kind == "observed" else enough)
+    table = rows.cross_join(ibis.memtable({"most": [most]}))  # as text in SQL it may lose its last bit
+    enough = table.allocation.fill_null(table.most)
+    return table.mutate(x=ibis.ifelse(table.success, enough, table.threshold) if kind == "observed" else enough)
 
 
 def _nothing(*, won: bool, dropped: Mapping[str, int]) -> str:
     """Say why there is nothing to learn from."""
     why = "every threshold of a success is 0" if won else "nothing succeeded, and no row says what it was given"
-    lost = "; ".join(f"{reason}: {count:,}" for reason, count in dropped.items() if count)
-    return f"no row tells of an amount above 0: {why}" + (f" (dropped: {lost})" if lost else "")
+    reasons = "; ".join(f"{reason}: {count:,}" for reason, count in dropped.items() if count)
+    return f"no row tells of an amount above 0: {why}" + (f" (dropped: {reasons})" if reasons else "")
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:

@@ -54,8 +54,8 @@ def log_likelihood(family: Family, points: Points, theta: Floats) -> Floats:
             log_p, log_q = special.log_expit(theta[..., -1]), special.log_expit(-theta[..., -1])
             total = total + points.successes * log_p
             if points.cut.shape[0]:
-                left = np.log(np.exp(log_q) + np.exp(log_p) * _survival(law, points.cut, rate))  # log(1 - p G)
-                total = total + _weighted(left, points.cut_weight)
+                log_failure = np.log(np.exp(log_q) + np.exp(log_p) * _survival(law, points.cut, rate))  # log(1 - p G)
+                total = total + _weighted(log_failure, points.cut_weight)
         else:
             share = points.successes / np.maximum(points.trials, 1.0)
             missed = points.trials - points.successes

@@ -117,15 +117,15 @@ def candidates(*, whole: bool) -> tuple[str, ...]:
 
 def checked(names: tuple[str, ...], *, whole: bool) -> tuple[str, ...]:
     """Return the names if each is a law that these thresholds may follow."""
-    known = candidates(whole=whole)
+    choices = candidates(whole=whole)
     for name in names:
-        if name not in known:
+        if name not in choices:
             law = LAWS.find(name)
             if law.integer == whole:
                 unknown = ", ".join(law.shape_names())
                 raise ParameterError(f"law {name!r} cannot be fitted: it must say how to choose {unknown} (Law.free)")
             kind = "whole numbers" if whole else "not whole numbers"
-            raise ParameterError(f"the thresholds are {kind}: law must be one of {', '.join(known)}, got {name!r}")
+            raise ParameterError(f"the thresholds are {kind}: law must be one of {', '.join(choices)}, got {name!r}")
     return names
 
 

@@ -52,8 +52,8 @@ def log_open(law_fit: LawFit, points: Points, theta: Floats, x: Floats) -> Float
             return np.asarray(np.logaddexp(log_q, log_p + log_sf))
         if not points.truncated:
             return log_sf
-        left = log_sf + np.log(-np.expm1(np.minimum(law.log_sf(points.high, rate) - log_sf, 0.0)))
-        return np.asarray(np.minimum(left - log_inside(law, rate, points.low, points.high), 0.0))
+        log_between = log_sf + np.log(-np.expm1(np.minimum(law.log_sf(points.high, rate) - log_sf, 0.0)))
+        return np.asarray(np.minimum(log_between - log_inside(law, rate, points.low, points.high), 0.0))
 
 
 def goodness(law_fit: LawFit, points: Points, curve: KaplanMeier | None = None) -> Goodness:
@@ -144,10 +144,10 @@ class _Hazards:
 
     def upto(self, theta: Floats, x: Floats) -> Floats:
         """Expected successes within each x."""
-        lived = np.concatenate([[0.0], np.cumsum(self.weight * self._hazard(theta, self.time))])
+        past = np.concatenate([[0.0], np.cumsum(self.weight * self._hazard(theta, self.time))])
         place = np.searchsorted(self.time, x, side="right")
-        left = np.concatenate([[self.weight.sum()], self.beyond])[place]
-        return np.asarray(lived[place] + left * self._hazard(theta, x))
+        rest = np.concatenate([[self.weight.sum()], self.beyond])[place]
+        return np.asarray(past[place] + rest * self._hazard(theta, x))
 
     def between(self, theta: Floats, edges: Floats) -> Floats:
         """Expected successes in each cell."""

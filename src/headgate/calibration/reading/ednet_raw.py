@@ -182,47 +182,48 @@ def _visits(events: Table) -> Table:
 def _attempts(events: Table, visits: Table, bundles: str) -> Table:
     """Each question answered in a visit: its last response up to the submit, and the seconds that took."""
     ibis = extra("ibis")
-    answered = events.filter((events.action == "respond") & events.bundle.notnull())
-    moment = answered.group_by(*_ATTEMPT, "time").agg(low=answered.code.min(), high=answered.code.max())
-    known = moment.inner_join(visits, _VISIT)
-    code = ibis.ifelse(known.low == known.high, known.high, _CONFLICT)
-    timely = (known.submitted.notnull() & (known.time <= known.submitted)).fill_null(False)
-    tried = known.group_by(*_ATTEMPT).agg(
-        entered=known.entered.min(), submitted=known.submitted.min(),
-        final=(known.time * 8 + code).max(where=timely),  # the last time, with its answer
+    responses = events.filter((events.action == "respond") & events.bundle.notnull())
+    moment = responses.group_by(*_ATTEMPT, "time").agg(low=responses.code.min(), high=responses.code.max())
+    table = moment.inner_join(visits, _VISIT)
+    code = ibis.ifelse(table.low == table.high, table.high, _CONFLICT)
+    timely = (table.submitted.notnull() & (table.time <= table.submitted)).fill_null(False)
+    attempts = table.group_by(*_ATTEMPT).agg(
+        entered=table.entered.min(), submitted=table.submitted.min(),
+        final=(table.time * 8 + code).max(where=timely),  # the last time, with its answer
     )  # fmt: skip
-    tried = tried.mutate(last=tried.final // 8, code=tried.final % 8)
-    begun = tried.entered
+    attempts = attempts.mutate(last=attempts.final // 8, code=attempts.final % 8)
+    start = attempts.entered
     if bundles == "split":
-        before = ibis.window(group_by=list(_VISIT), order_by=[tried["last"].isnull(), tried["last"], tried.question])
-        begun = ibis.greatest(tried.entered, tried["last"].lag().over(before).fill_null(tried.entered))
-    first = tried.visit.min().over(ibis.window(group_by=["user", "question"]))
-    return tried.mutate(seconds=(tried["last"] - begun) / 1000, again=tried.visit > first)
+        order = [attempts["last"].isnull(), attempts["last"], attempts.question]
+        before = ibis.window(group_by=list(_VISIT), order_by=order)
+        start = ibis.greatest(attempts.entered, attempts["last"].lag().over(before).fill_null(attempts.entered))
+    first = attempts.visit.min().over(ibis.window(group_by=["user", "question"]))
+    return attempts.mutate(seconds=(attempts["last"] - start) / 1000, again=attempts.visit > first)
 
 
 def _judged(attempts: Table, questions: Table, limit: float) -> Table:
     """Say of each attempt what is wrong with it; null if nothing is."""
     ibis = extra("ibis")
-    known = attempts.inner_join(questions, "question")
+    rows = attempts.inner_join(questions, "question")
     reason = ibis.cases(
-        (known.visit == 0, "answered without entering the bundle"),
-        (known.submitted.isnull(), "answered but not submitted"),
-        (known["last"].isnull(), "answered only after the submit"),
-        (known.again, "repeat of a question answered before"),
-        (known.code == _CONFLICT, "two answers at once"),
-        (known.code == 0, "unknown answer"),
-        (known.right == 0, "right answer unknown"),
-        (known.seconds > limit, f"time above the limit of {limit:g} s"),
+        (rows.visit == 0, "answered without entering the bundle"),
+        (rows.submitted.isnull(), "answered but not submitted"),
+        (rows["last"].isnull(), "answered only after the submit"),
+        (rows.again, "repeat of a question answered before"),
+        (rows.code == _CONFLICT, "two answers at once"),
+        (rows.code == 0, "unknown answer"),
+        (rows.right == 0, "right answer unknown"),
+        (rows.seconds > limit, f"time above the limit of {limit:g} s"),
         else_=ibis.null("string"),
     )
-    return known.select("user", "question", "code", "right", "seconds", reason=reason)
+    return rows.select("user", "question", "code", "right", "seconds", reason=reason)
 
 
 def _lost(events: Table) -> Table:
     """Responses to questions that are in no bundle."""
     ibis = extra("ibis")
-    lost = events.filter(events.bundle.isnull())
-    return lost.select(reason=ibis.literal("answer to an unknown question"))
+    orphans = events.filter(events.bundle.isnull())
+    return orphans.select(reason=ibis.literal("answer to an unknown question"))
 
 
 def _empty(visits: Table) -> Table:

@@ -64,9 +64,9 @@ def _finished(
     """The counts of a part that is on disk, after having put it there if it was not."""
     record, key = place.with_suffix(".json"), _key(paths, options)
     try:
-        known = json.loads(record.read_text(encoding="utf-8"))
-        if known["key"] == key and place.is_file():
-            return {reason or None: int(count) for reason, count in known["counts"].items()}
+        entry = json.loads(record.read_text(encoding="utf-8"))
+        if entry["key"] == key and place.is_file():
+            return {reason or None: int(count) for reason, count in entry["counts"].items()}
     except (OSError, ValueError, KeyError, TypeError):
         pass
     before = engine.kept
@@ -81,5 +81,5 @@ def _finished(
 def _key(paths: list[Path], options: Sequence[str]) -> str:
     """A part is the same if its files have the same names, sizes and times, and are read in the same way."""
     stats = [(path, path.stat()) for path in paths]
-    lines = [f"{path.absolute()} {known.st_size} {known.st_mtime_ns}" for path, known in stats]
+    lines = [f"{path.absolute()} {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats]
     return hashlib.sha256("\n".join([str(_FORMAT), *options, *lines]).encode()).hexdigest()

@@ -155,12 +155,12 @@ def parse(source: Table, mapping: Columns) -> Table:
         source = source.filter(_equal(source[column], str(value)))
     good, bad = mapping.words()
     word = source[mapping.success].cast("string").strip().lower()
-    answered = ~blank(source[mapping.success])
-    other = answered if bad is None else word.isin(bad)
+    has_answer = ~blank(source[mapping.success])
+    other = has_answer if bad is None else word.isin(bad)
     columns: dict[str, Any] = {
         "arm": ibis.ifelse(blank(source[mapping.arm]), ibis.null("string"), source[mapping.arm].cast("string").strip()),
         "success": ibis.cases((word.isin(good), True), (other, False), else_=ibis.null("boolean")),
-        "answered": answered,
+        "answered": has_answer,
         "threshold": scaled(number(source[mapping.threshold]), mapping.threshold_scale),
         "timed": ~blank(source[mapping.threshold]),
     }
@@ -193,16 +193,16 @@ def _equal(column: Table, value: str) -> Table:
 def _kind(parsed: Table) -> Kind:
     if "allocation" in parsed.columns:
         return "censored"
-    lost = parsed.filter(~parsed.success)
-    timed, every = lost.agg(timed=lost.timed.cast("int64").sum(), every=lost.count()).to_pandas().iloc[0]
+    failures = parsed.filter(~parsed.success)
+    timed, every = failures.agg(timed=failures.timed.cast("int64").sum(), every=failures.count()).to_pandas().iloc[0]
     return "observed" if every and timed * 2 > every else "complete"
 
 
 def _budgets(good: Table, kind: Kind) -> Floats:
     """What the rows of each round were given together, or took."""
-    known = good.filter(good["round"].notnull())
-    amount = known.allocation if kind == "censored" else known.threshold
-    return sample(known.group_by("round").agg(total=amount.sum()))
+    rows = good.filter(good["round"].notnull())
+    amount = rows.allocation if kind == "censored" else rows.threshold
+    return sample(rows.group_by("round").agg(total=amount.sum()))
 
 
 def _reason(rows: Table, kind: Kind, mapping: Columns) -> Table:

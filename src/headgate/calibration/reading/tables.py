@@ -104,8 +104,8 @@ def torn(engine: Engine) -> int:
     """How many lines DuckDB could not split into columns, of all text read so far; other engines pad them."""
     if not engine.duckdb:
         return 0
-    held = engine.backend.con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'")
-    if held.fetchall() == [(0,)]:
+    tables = engine.backend.con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'")
+    if tables.fetchall() == [(0,)]:
         return 0
     lines = "SELECT count(*) FROM (SELECT DISTINCT scan_id, file_id, line FROM reject_errors)"
     return int(engine.backend.con.execute(lines).fetchall()[0][0])
@@ -193,8 +193,8 @@ def _kind(path: Path) -> tuple[str, ...]:
             raise InputError(f"only text may be in .gz, Parquet is packed already: unpack {path.name}")
         if suffix in kind:
             return kind
-    known = ", ".join((*TEXT, *PARQUET, *DUCKDB))
-    raise InputError(f"a file must end in one of {known}, text also in .gz, got {path.name}")
+    endings = ", ".join((*TEXT, *PARQUET, *DUCKDB))
+    raise InputError(f"a file must end in one of {endings}, text also in .gz, got {path.name}")
 
 
 def _listed(folder: Path) -> str:

@@ -76,17 +76,17 @@ def limited(rows: Table, time_limit: TimeLimit) -> Table:
 def _heaps(rows: Table) -> Any:
     """Count, in each group, the rows at its largest time, the failures among them, and the rows near it."""
     ends = rows.group_by("group").agg(most=rows.threshold.max())
-    known = rows.inner_join(ends, "group")
-    below = known.filter(known.threshold < known.most)
+    table = rows.inner_join(ends, "group")
+    below = table.filter(table.threshold < table.most)
     seconds = below.group_by("group").agg(second=below.threshold.max())
-    known = known.left_join(seconds, "group").drop("group_right")
-    at = known.threshold >= known.most
-    near = ~at & (known.threshold >= extra("ibis").least(_NEAR * known.most, known.second.fill_null(0.0)))
-    groups = known.group_by("group").agg(
-        n=known.count(),
-        most=known.most.max(),
+    table = table.left_join(seconds, "group").drop("group_right")
+    at = table.threshold >= table.most
+    near = ~at & (table.threshold >= extra("ibis").least(_NEAR * table.most, table.second.fill_null(0.0)))
+    groups = table.group_by("group").agg(
+        n=table.count(),
+        most=table.most.max(),
         at=at.cast("int64").sum(),
-        lost=(at & ~known.success).cast("int64").sum(),
+        lost=(at & ~table.success).cast("int64").sum(),
         near=near.cast("int64").sum(),
     )
     return groups.to_pandas().sort_values("group").reset_index(drop=True)

@@ -48,8 +48,8 @@ def oracle_monotonicity(instances: int) -> dict[str, Any]:
         before = solve(law, p, rate, BUDGET, tol=1e-11, max_nodes=5000).x[:, 0]
         weight = np.where(boosted, p_high, p_low) * law.boost(new_rate, other)
         after = solve(law, weight, new_rate, BUDGET, tol=1e-11, max_nodes=5000).x[:, 0]
-        lost = np.maximum(before - after, 0.0)
-        by_law[name] = {"violations": int(np.sum(lost > 1e-3 * BUDGET)), "worst": float(lost.max())}
+        loss = np.maximum(before - after, 0.0)
+        by_law[name] = {"violations": int(np.sum(loss > 1e-3 * BUDGET)), "worst": float(loss.max())}
     return {"instances": instances, "laws": by_law}
 
 
@@ -89,11 +89,11 @@ def equivalence(rounds: int) -> dict[str, Any]:
 
 
 def _pour(policy: hg.Policy, budget: float) -> Floats:
-    x, left = np.zeros(policy.arms), budget
+    x, rest = np.zeros(policy.arms), budget
     for arm, amount in policy.pour():
-        x[arm] += min(amount, left)
-        left -= amount
-        if left <= 0.0:
+        x[arm] += min(amount, rest)
+        rest -= amount
+        if rest <= 0.0:
             break
     return x
 

@@ -187,11 +187,11 @@ def greedy(curves: KindCurves, table: Tables) -> Floats:
     for arm in range(curves.arms):
         failing = failing * table.failure[arm, 0]
     for _ in range(4 * curves.arms):
-        left, best = curves.budget - x.sum(), (0.0, -1, 0)
+        rest, best = curves.budget - x.sum(), (0.0, -1, 0)
         for arm in range(curves.arms):
             at = place[arm]
             cost = table.x[arm, at + 1 :] - x[arm]
-            able = np.flatnonzero(cost <= left * (1.0 + 1e-12))
+            able = np.flatnonzero(cost <= rest * (1.0 + 1e-12))
             if able.size == 0:
                 continue
             now = table.failure[arm, at]
