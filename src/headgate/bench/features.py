@@ -13,7 +13,7 @@ import headgate as hg
 from headgate.bench.harness import AtMost, Result, benchmark, data_file, side_by_side, sized
 from headgate.laws import Floats
 
-_CUSTOMERS = 50  # of a round
+_CUSTOMERS = 50  # customers of a round
 _CATEGORIES = ("job", "marital", "education", "default", "housing", "loan", "contact", "month", "poutcome")
 _BARS = {25: (95.0, 103.0), 50: (26.0, 31.0), 100: (3.0, 6.0)}
 """Calls, and the gain over an even split in percent, whole run and second half."""

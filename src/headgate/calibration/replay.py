@@ -20,7 +20,7 @@ from headgate.calibration.kaplan_meier import product_limit
 from headgate.calibration.log import Log, Rows
 from headgate.laws import Floats
 
-LEAST = 20  # rows that were given enough, below which a share is not counted
+LEAST = 20  # a share is not counted where fewer rows than this were given enough
 
 
 class Seen(NamedTuple):

@@ -117,7 +117,7 @@ class Resampler:
 class ArmRows:
     """One arm's rows, to be drawn from."""
 
-    seen: Seen
+    arm_log: Seen
     rng: np.random.Generator
     draws: NDArray[np.uint8] | None = None
     """How often each row occurs in each resample, if its round decides that."""
@@ -126,20 +126,20 @@ class ArmRows:
     @property
     def size(self) -> int:
         """How many different rows there are."""
-        return int(self.seen.weights.size)
+        return int(self.arm_log.weights.size)
 
     def drawn(self, some: slice) -> Seen:
         """Return some of the resamples, weights (resamples, rows)."""
         if self.draws is None:
-            return poisson(self.seen, some.stop - some.start, self.rng)
-        return self.seen._replace(weights=self.draws[some].astype(np.float64), least=LEAST / 4)
+            return poisson(self.arm_log, some.stop - some.start, self.rng)
+        return self.arm_log._replace(weights=self.draws[some].astype(np.float64), least=LEAST / 4)
 
     def halves(self) -> Seen:
         """Return each row's place in the halves of the splits: weights (2 splits, rows), the halves in turn."""
         if self.sides is None:
-            return halves(self.seen, SPLITS, self.rng)
+            return halves(self.arm_log, SPLITS, self.rng)
         both = np.stack([self.sides, ~self.sides], axis=1).astype(np.float64)
-        return self.seen._replace(weights=both.reshape(2 * SPLITS, -1), least=LEAST / 4)
+        return self.arm_log._replace(weights=both.reshape(2 * SPLITS, -1), least=LEAST / 4)
 
 
 def poisson(arm_log: Seen, count: int, rng: np.random.Generator) -> Seen:

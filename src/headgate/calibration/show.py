@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headgate.calibration.calibration import Calibration
     from headgate.calibration.log import Log
 
-_SHOWN = 3  # budgets of a calibration's repr
+_SHOWN = 3  # the budgets that a calibration's repr shows
 _ADVICE = {"change": "take the best", "keep": "keep what you do", "try": "try it"}
 
 

@@ -17,7 +17,7 @@ from scipy.linalg import solve_triangular
 from headgate.evidence.information import ROWS, Information
 from headgate.laws import Floats
 
-_RIDGE = 1e-11  # of the scaled precision's diagonal: what rounding may have cost
+_RIDGE = 1e-11  # a share of the scaled precision's diagonal that is added to it: what rounding may have cost
 
 
 class Coefficients(NamedTuple):

@@ -25,8 +25,8 @@ _STEPS = 25
 _MOST = 1e5  # curvature of a row beyond which it counts no more: far in a tail it would rule for ever
 _CLOSE = 1e-4  # the search ends where a step can gain less: a seventieth of a standard deviation
 _HALVINGS = 12
-_FARTHEST = 3.0  # that a step may move a predictor
-_NEAR = 0.1  # that predictors may move while their information is taken to be the same
+_FARTHEST = 3.0  # how far a step may move a predictor
+_NEAR = 0.1  # how far predictors may move while their information is taken to be the same
 FAR = 30.0
 """How far from log max_budget log medians are followed."""
 

@@ -24,7 +24,7 @@ from headgate.laws import Floats, Law
 
 _MEDIANS, _SPREADS = 61, 21  # points of the grid
 _FAR = 14.0  # how far from the largest amount log medians are looked for: six decades either way
-_WIDE = (-4.0, 3.0)  # spreads that are looked for
+_WIDE = (-4.0, 3.0)  # the least and the largest log spread that are looked for
 _PASSES = 4
 _HALVINGS = 40
 _TINY = 1e-300

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _REACH = 12.0  # the table holds log(rate * upper) from -12 to 12: evidence tells no smaller thresholds apart
 _FINEST = 256  # points to the unit of log rate
-_GOAL = 1e-12  # of the mean, between the table's points
+_GOAL = 1e-12  # the relative error of the mean between the table's points
 _NEWTON = 4
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 C = TypeVar("C")
-LEVEL = 0.95  # of every confidence interval on the page
+LEVEL = 0.95  # the level of every confidence interval on the page
 RECORD = "outcome.json"
-FORMAT = 3  # of the record and its numbers: one with another is as good as none
+FORMAT = 3  # the version of the record and its numbers: a record of another version is not read
 
 
 @final

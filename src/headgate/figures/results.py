@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from headgate.rounds import Rounds
 
 __all__ = ["draw_amounts", "draw_estimate", "draw_log", "draw_plan", "draw_problem", "draw_result", "draw_rounds"]
-_MOST = 40  # rows of a figure
-_CURVES = 8  # curves that can be told apart
+_MOST = 40  # the most rows of a figure
+_CURVES = 8  # the most curves that can be told apart
 _COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE, SKY, PURPLE, OLIVE, style.INK)
 
 

@@ -23,7 +23,7 @@ from headgate.laws.standard import Base, Standard
 from headgate.laws.tabulated import tabulate
 
 _NEAR, _FAR = 1.8, 4.0  # shapes are looked for within a factor of 6 of the start, or 4 prior standard deviations of it
-_ROWS = 65  # of the table of a law without a closed base
+_ROWS = 65  # rows of the table of a law without a closed base
 
 
 class _Powers(NamedTuple):

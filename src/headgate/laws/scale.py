@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _POINTS = ((np.arange(128)[:, None] + (1.0 + _NODES) / 2.0) / 128.0).ravel()
 _WEIGHTS = np.tile(_WEIGHTS / 256.0, 128)
-_MOST = 512  # means taken at once, for each 2048 points
+_MOST = 512  # means that are taken at once, where each takes 2048 points
 
 
 class ScaleLaw(Law):

@@ -20,7 +20,7 @@ from headgate.names import Amounts, checked_names
 from headgate.oracle.limits import Limits
 
 VERSION = 1
-_ROUNDING = 1e-12  # of the budget, that is not worth a step
+_ROUNDING = 1e-12  # a share of the budget that is not worth a step
 _SETTINGS = ("value", "lower", "upper", "whole", "budget", "reward", "switching", "lookahead")
 
 

@@ -15,7 +15,7 @@ from headgate.laws.learned import open_form
 from headgate.laws.standard import Base
 
 _WEIGHTS = (*np.linspace(0.05, 0.95, 10), 0.99, 0.999, 1.0)
-_EVERY = 8  # of the table's knots
+_EVERY = 8  # every eighth knot of the table is looked at
 
 
 @lru_cache(maxsize=64)

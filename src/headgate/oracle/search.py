@@ -18,9 +18,10 @@ from headgate.oracle.limits import Limits, within
 from headgate.oracle.terms import Terms
 
 _MOST_UNITS = 1e8
-_CORE_AXES = (1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 0, 0, 0, 0)  # of the kernels' arguments; the axes before them are a batch
+# How many axes each of a kernel's arguments has; those before them are a batch.
+_CORE_AXES = (1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 0, 0, 0, 0)
 _TABLE_POSITION, _WEIGHT_POSITION = 5, 6
-_NODES_POSITION = 4  # of what they return
+_NODES_POSITION = 4  # where the number of nodes stands in what a kernel returns
 _NODES, _WORK = 12, 2_000  # branch and bound is given 12 nodes, and 2,000 arms more, before arms are counted
 
 

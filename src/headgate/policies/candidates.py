@@ -34,7 +34,7 @@ from headgate.laws.standard import Base, Standard
 from headgate.oracle import standard_form
 
 _GRID = 129  # points of a map
-_FINE = 1025  # shapes from which it is interpolated
+_FINE = 1025  # shapes from which a map is interpolated
 
 
 @dataclass(frozen=True, eq=False)

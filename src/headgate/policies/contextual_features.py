@@ -11,7 +11,7 @@ from headgate.errors import FeatureError
 from headgate.features import Features
 from headgate.laws import Floats
 
-_LARGEST = 1e100  # of a feature: squares of it must be numbers
+_LARGEST = 1e100  # the largest feature: squares of it must be numbers
 
 
 def checked_rows(

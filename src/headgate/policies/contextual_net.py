@@ -28,9 +28,9 @@ from headgate.kernels.bins import BINS
 from headgate.laws import Floats
 
 _NODES = special.ndtri((np.arange(9)[:, None] * np.array([0.8191725, 0.6710436, 0.5497005]) + 0.5) % 1.0)
-_TIMES = 2.0  # that successes must be off by
+_TIMES = 2.0  # the factor by which successes must be off before a law is doubted
 _WORTH = 3.0  # rounds that the law's hazard counts for where it is doubted
-_REACH = 5.0  # that features may multiply a counted hazard by
+_REACH = 5.0  # the largest factor by which features may change a counted hazard
 _LENGTHS = np.diff(np.append(STARTS, BINS))
 
 

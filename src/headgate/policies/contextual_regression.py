@@ -27,9 +27,10 @@ from headgate.policies.model import Curves
 # arm's own, and of slopes per unit of a feature.
 _INTERCEPT = np.array([1.0, 3.0, 0.5])
 _SLOPE = np.array([0.002, 0.03, 0.005])
-_MEANS = np.array([np.log(np.log(2.0)), 0.0, np.log(1.2)])  # the first beside log(max_budget / arms)
+# Prior means of log median less log(max_budget / arms), of the logit of activation and of log shape.
+_MEANS = np.array([np.log(np.log(2.0)), 0.0, np.log(1.2)])
 _FEWEST, _WHOLE = 2.0, 0.25  # mean of whole units that is expected at least, and variance of their log median
-_MOST = np.array([4.0, 9.0, 0.5])  # of a variance that is learned
+_MOST = np.array([4.0, 9.0, 0.5])  # the largest variances that are learned
 _WORTH = np.array([1.0, 3.0, 4.0])  # how many coefficients the variance of each group is worth before any is seen
 
 

@@ -21,7 +21,7 @@ from headgate.policies.ask import Ask
 from headgate.policies.base import Policy
 from headgate.policies.rule import Portions
 
-_BLOCKS = 1024  # of the largest budget, when pouring without a step
+_BLOCKS = 1024  # parts of the largest budget that are poured one by one if no step is named
 
 
 class Curves(NamedTuple):

@@ -24,7 +24,7 @@ PRIOR = np.array([0.04, 0.04, 0.04, 0.04, 0.04, 0.8])
 _WORTH = 5.0  # arms that the prior of alpha is worth
 _FIRST, _OFTEN = 32, 4  # a check every 32 rounds, later four to a doubling of the rounds
 _DOUBT = 0.2  # an arm is in the net while infinity is less probable than this
-_LEAST = 0.02  # of the cube root of a drawn ratio, relative to its mean
+_LEAST = 0.02  # the least cube root of a drawn ratio, relative to its mean
 
 
 def due(clock: int) -> bool:

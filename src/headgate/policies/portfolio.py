@@ -21,10 +21,10 @@ from headgate.rounds.hazards import Kinds, completed, counts, fit_kinds, step
 from headgate.rounds.static import best_rows, exchanged, first_guesses
 
 _BINS = 24
-_FINEST = 1e-3  # the first bin's end, of the largest budget
-_WAIT = 8  # a new look at the table after an eighth more rounds
-_ITERATIONS = 6  # of EM at each look, from where it stood
-_COPIES = 8  # of every round, each completed by another draw
+_FINEST = 1e-3  # where the first bin ends, as a share of the largest budget
+_WAIT = 8  # the table is fitted again when it has an eighth more rounds
+_ITERATIONS = 6  # steps of EM at each fit, from where the last one ended
+_COPIES = 8  # copies of every round, each completed by another draw
 _SMOOTH = 0.3  # how far thresholds of rounds to come are off, in logarithms
 
 

@@ -50,7 +50,7 @@ from headgate.policies.state import State
 # Before anything is seen: of l = log median, logit p and s = log log(q75 / q25), the last two means and all variances.
 _LOGIT, _SPREAD = 0.0, np.log(1.2)
 _VARIANCES = (1.0, 3.0, 0.5)
-_FORMER = 76  # numbers that an earlier form kept of an arm: its successes too
+_FORMER = 76  # numbers that an earlier format kept of an arm, its successes included
 # How many arms the hyperprior's means and variances are worth.
 _POOLING = np.array([2.0, 3.0])
 

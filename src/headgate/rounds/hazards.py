@@ -20,12 +20,12 @@ from headgate.laws import Floats
 
 _BINS, _FEWEST = 24, 4  # of amounts, at most and at least
 _EVENTS = 8  # successes that a bin has of an arm on average: with fewer, hazards follow chance and foretell nothing
-_FOLDS = 3  # that are held out in turn, to choose the number of kinds
+_FOLDS = 3  # parts of the rounds that are held out in turn, to choose the number of kinds
 NUMBERS = (1, 2, 4, 12, 24, 40)
 """How many kinds there may be."""
-_LEAST = 1e-9  # of a hazard in a bin
+_LEAST = 1e-9  # the least hazard of a bin
 _OWN = 1.5  # rounds that the prior of an arm's hazard in a kind counts for
-_SHARED = 1.0  # and that of a kind's own
+_SHARED = 1.0  # rounds that the prior of a kind's own hazard counts for
 _ITERATIONS = 60
 _CLOSE = 1e-6  # relative gain of the likelihood at which EM ends
 

@@ -21,8 +21,8 @@ from headgate.rounds.hazards import Kinds, best_number, bins_of, completed, coun
 from headgate.rounds.static import best_rows
 
 _TINY = np.finfo(np.float64).tiny
-_COPIES = 4  # of a round that was cut short, each completed by another draw
-_STARTS = 2  # of EM
+_COPIES = 4  # copies of a round that was cut short, each completed by another draw
+_STARTS = 2  # starts of EM, of which the likeliest end counts
 _BETWEEN = 4  # points of a fitted curve in each bin
 
 

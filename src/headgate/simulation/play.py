@@ -19,7 +19,7 @@ from headgate.simulation.environment import row_of
 from headgate.simulation.streams import block_length
 
 MEASURES = ("regret", "realised", "reward", "optimum")
-_ROUNDING = 1e-9  # of the budget, that an allocation may be above it
+_ROUNDING = 1e-9  # the share of the budget by which an allocation may be above it
 
 
 @final

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headgate.oracle import Allocation
     from headgate.problem import Problem
 
-_CELLS = 400  # of the budget, in the search for something better
+_CELLS = 400  # parts of the budget in the search for something better
 
 
 def check_certificate(

@@ -17,7 +17,7 @@ from headgate.testing.harness import ConformanceError, expect
 MakeLive: TypeAlias = Callable[..., LiveRound]
 """Begins a live round of (budget, **options): `problem.live`, or a policy's."""
 _BUDGET = 10.0
-_ENDLESS = 100_000  # steps that no round needs
+_ENDLESS = 100_000  # more steps than any round needs
 
 
 def _thresholds(arms: int, seed: int, budget: float = _BUDGET) -> Floats:

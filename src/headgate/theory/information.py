@@ -30,7 +30,7 @@ from headgate.errors import UnsupportedError
 from headgate.laws import Floats, Law
 from headgate.problem import Problem
 
-_NUDGE = 1e-3  # of a logarithm, for derivatives of fourth order: errors of 1e-12 and of 1e-16 / 1e-3
+_NUDGE = 1e-3  # the step, in a logarithm, of derivatives of fourth order: errors of 1e-12 and of 1e-16 / 1e-3
 # Gauss and Legendre for the mean over q in (0, 1), graded towards 0, where the score may have a logarithm.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 _GRADE = (1.0 + _POINTS) / 2.0

@@ -13,7 +13,7 @@ from headgate.errors import FeatureError, InputError, ParameterError
 from headgate.features import Features
 from headgate.laws import Floats
 
-_LARGEST = 1e100  # of a feature: squares of it must be numbers
+_LARGEST = 1e100  # the largest feature: squares of it must be numbers
 _Part: TypeAlias = tuple[str, Floats, bool]
 """The name and the numbers of a column, and whether it says that something is there or not."""
 

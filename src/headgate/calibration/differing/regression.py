@@ -26,10 +26,10 @@ from headgate.laws import Floats, Law
 SLOPE = 3.0
 """Standard deviation of the prior of a slope, per unit of its feature."""
 _INTERCEPTS = np.array([4.0, 5.0, 3.0])  # and of an arm's log rate, logit activation and log shape
-_STEP = 5e-4  # of differences in log rate and log shape
+_STEP = 5e-4  # the step of differences in log rate and log shape
 _STEPS = 80
-_CLOSE = 1e-9  # what a step must promise to gain
-_FAR = 40.0  # that a log rate may be from where it began
+_CLOSE = 1e-9  # a search ends where a step promises to gain less than this
+_FAR = 40.0  # how far a log rate may go from where it began
 
 
 class Sample(NamedTuple):

@@ -13,7 +13,7 @@ from headgate.calibration.log import Log
 from headgate.errors import BudgetError, InputError
 from headgate.rounds import Choice, Rounds, choose
 
-_PARTS = (0.1, 0.3, 1.0)  # budgets by default: of the most that an arm was given
+_PARTS = (0.1, 0.3, 1.0)  # the budgets by default, as shares of the most that an arm was given
 _SHUFFLES = 999
 Interval = tuple[float, float]
 _UNKNOWN: Interval = (float("nan"), float("nan"))

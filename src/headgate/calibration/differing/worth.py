@@ -20,7 +20,7 @@ from headgate.calibration.records import Records
 from headgate.laws import Floats, Law
 from headgate.oracle.best import solve
 
-_MOST = 2_000  # rows, or rounds, that allocations are tried on
+_MOST = 2_000  # the most rows, or rounds, that allocations are tried on
 Interval = tuple[float, float]
 
 

@@ -25,7 +25,7 @@ _RARE = 1e-3  # how improbable a difference must be before it is called one
 _SLIGHT = 0.03  # differences of medians below this share are not worth a warning
 _FAR = 0.05  # a distance of distribution functions that matters
 _BEYOND = 0.9  # a share of the thresholds reached from which on little is left to guess
-_ABSURD = 20.0  # times the 97.5% quantile
+_ABSURD = 20.0  # a largest value of more than so many times the 97.5% quantile is absurd
 
 
 class Caution(NamedTuple):

@@ -21,7 +21,7 @@ from headgate.laws.gamma import GammaFamily
 
 _NUDGE = 1e-4
 _STEPS = 60
-_LONGEST = 1.5  # a step in log or logit
+_LONGEST = 1.5  # the longest step, in a log or a logit
 
 _SHRINK = 0.7  # a share of arms that is worth copying their points
 

@@ -15,7 +15,7 @@ from headgate.calibration.tally import tally
 from headgate.laws import Floats
 
 _CELLS = 20
-_PER_CELL = 12  # events a cell at least
+_PER_CELL = 12  # the fewest events of a cell
 _FLAT = 0.01  # directions in which the fit leaves less than this of the variance say nothing
 _AT_RISK = 20
 _NUDGE = 1e-4

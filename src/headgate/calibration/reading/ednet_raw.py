@@ -37,7 +37,7 @@ _USER = re.compile(r"u\d+\.csv(\.gz)?")
 _VISIT = ("user", "bundle", "visit")
 _ATTEMPT = (*_VISIT, "question")
 _LETTERS = "abcd"
-_CONFLICT = 7  # beside 1 to 4 for a to d, and 0 for anything else
+_CONFLICT = 7  # the code of two answers at once; 1 to 4 are a to d, 0 is anything else
 
 
 @final

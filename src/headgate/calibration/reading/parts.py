@@ -17,8 +17,8 @@ from headgate.calibration.engine import Engine, Table
 
 FILES = 2000
 """So many files are read together."""
-_FORMAT = 1  # of a part on disk: one with another is read again
-_SAID = 50  # progress is told so many times at most
+_FORMAT = 1  # the version of a part on disk: one of another version is read again
+_REPORTS = 50  # the most reports of progress
 
 
 class Part(NamedTuple):
@@ -53,7 +53,7 @@ def in_parts(
         for reason, count in _finished(engine, place, some, read, options).items():
             total[reason] = total.get(reason, 0) + count
         written.append(str(place))
-        if (number + 1) % max(len(starts) // _SAID, 1) == 0:
+        if (number + 1) % max(len(starts) // _REPORTS, 1) == 0:
             progress(f"read {min(start + FILES, len(paths)):,} of {len(paths):,} files")
     return Part(engine.backend.read_parquet(written), total)
 

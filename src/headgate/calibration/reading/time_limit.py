@@ -16,10 +16,10 @@ from headgate.calibration.engine import Table
 from headgate.extras import extra
 
 AUTO, NONE = "auto", "none"
-_LEAST = 5  # rows at the limit
-_SHARE = 0.005  # of the rows
-_NEAR = 0.9  # of the limit: rows from here on are its neighbours
-_HEAP = 2.0  # times as many rows at the limit as near it
+_LEAST = 5  # the fewest rows at a limit
+_SHARE = 0.005  # the least share of rows at a limit
+_NEAR = 0.9  # rows from this share of the limit on are its neighbours
+_HEAP = 2.0  # at a limit there are at least so many times as many rows as near it
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headgate.calibration.calibration import Calibration
     from headgate.calibration.gain import Gain, Worth
 
-_NAMED = 4  # arms that a warning of several names
+_NAMED = 4  # how many arms a warning of several names
 
 
 def splits(gain: Gain) -> list[tuple[str, Worth]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headgate.calibration.calibration import Calibration
     from headgate.calibration.report.curves import ArmCurve, Curves
 
-_BAND = 0.15  # opacity
+_BAND = 0.15  # opacity of a band
 _SHOWN = 6  # arms that are drawn at first, where there are more: the others wait in the legend
 
 

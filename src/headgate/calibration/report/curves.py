@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MOST = 40
 _POINTS = 160
 _DOTS = 14
-_FAR = 2.5  # times the end of where the curves rise: what lies beyond would press them together
+_FAR = 2.5  # how far an axis goes, in units of where the curves end to rise: more would press them together
 
 
 class ArmCurve(NamedTuple):

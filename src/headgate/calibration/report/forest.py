@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from headgate.calibration.differing.features import FeatureFit
 
-_MOST = 60  # lines that are still read
-_NARROW = 2.5  # decades on which 1, 2 and 5 have room
+_MOST = 60  # the most lines that can still be read
+_NARROW = 2.5  # an axis of at most so many decades has room for 1, 2 and 5 of each
 
 
 def draw_forest(fit: FeatureFit, path: Path) -> Path:

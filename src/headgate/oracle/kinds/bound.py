@@ -33,8 +33,9 @@ from scipy import sparse
 from headgate.laws import Floats
 
 _GAMMAS = np.array([1.0, 0.4, 0.001])
-_TANGENTS = np.concatenate([np.linspace(0.0, 0.9, 37), 1.0 - np.geomspace(0.09, 1e-3, 16)])  # values of g touched
-_COLUMNS = 30  # places of each arm that a programme knows; its multipliers are then tried at all of them
+# Values of g at which its tangents touch.
+_TANGENTS = np.concatenate([np.linspace(0.0, 0.9, 37), 1.0 - np.geomspace(0.09, 1e-3, 16)])
+_COLUMNS = 30  # amounts of each arm in a linear programme; its multipliers are then tried at all amounts
 _ROUNDING = 1e-12
 
 

@@ -18,7 +18,7 @@ from headgate.laws import Floats, Law, PerKind, Points, law_of_kind
 from headgate.oracle.limits import Limits
 
 _CLOSE = 1e-8  # a line that misses its curve by less is not split
-_PLACES = 3000  # more than so many places an arm does not get
+_PLACES = 3000  # the most amounts at which an arm is looked at
 _UNITS = 4096  # an arm that counts in whole units is looked at in every one of them, if it may get at most so many
 _QUANTILES = np.concatenate([[1e-6, 1e-4], np.linspace(0.0, 1.0, 25)[1:-1], [1.0 - 1e-3, 1.0 - 1e-6]])
 
