@@ -47,8 +47,8 @@ class Belief(NamedTuple):
 
 def belief_of(policy: Policy) -> Belief | None:
     """Take out what the last allocation of a policy was the best for; None if it does not say, or was asked before."""
-    found: Belief | None = vars(policy).pop("_belief", None)
-    return found
+    belief: Belief | None = vars(policy).pop("_belief", None)
+    return belief
 
 
 def slopes(x: Floats, y: Floats, at: Floats) -> Floats:
