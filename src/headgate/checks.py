@@ -30,8 +30,8 @@ def numbers(
     infinite: bool = False,
 ) -> NDArray[np.float64]:
     """Return `values` as a float array, all within [least, most], or raise `error`."""
-    given: object = values
-    if given is None or isinstance(given, str):  # NumPy would take None for NaN and read numbers out of text
+    raw: object = values
+    if raw is None or isinstance(raw, str):  # NumPy would take None for NaN and read numbers out of text
         raise error(f"{name} must be a number or an array of numbers, got {values!r}")
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -42,8 +42,8 @@ def numbers(
     if not infinite:
         good &= array < np.inf
     if not good.all():
-        left = ">" if open_least else ">="
-        limit = f"finite and {left} {least:g}" if not infinite else f"{left} {least:g}"
+        sign = ">" if open_least else ">="
+        limit = f"finite and {sign} {least:g}" if not infinite else f"{sign} {least:g}"
         if least == -np.inf:
             limit = "a number"
         if most < np.inf:

@@ -79,15 +79,15 @@ class Features:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What each number of a row is."""
-        found: list[str] = []
+        columns: list[str] = []
         for name in self.columns:
             if name in self.categories:
-                found += [f"{name}={value}" for value in self.categories[name]]
+                columns += [f"{name}={value}" for value in self.categories[name]]
             else:
-                found.append(f"log {name}" if name in self.logs else name)
+                columns.append(f"log {name}" if name in self.logs else name)
             if name in self.missing:
-                found.append(f"{name} missing")
-        return tuple(found)
+                columns.append(f"{name} missing")
+        return tuple(columns)
 
     @property
     def width(self) -> int:
@@ -113,8 +113,8 @@ class Features:
             return self.rows([{name: value[i] for name, value in features.items()} for i in range(count)])
         if isinstance(features, str) or not isinstance(features, Iterable):
             raise FeatureError(f"features must be records, mappings of {list(self.columns)} to values: {features!r}")
-        made = [self.row(record, f"row {i}") for i, record in enumerate(features)]
-        return np.array(made, dtype=np.float64).reshape(len(made), self.width)
+        rows = [self.row(record, f"row {i}") for i, record in enumerate(features)]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), self.width)
 
     def row(self, record: Any, where: str = "features") -> NDArray[np.float64]:
         """Check one record, a mapping of names to values such as a JSON object, and return its numbers: (d,).
@@ -124,18 +124,18 @@ class Features:
         if not isinstance(record, Mapping):
             raise FeatureError(f"{where}: a record must be a mapping of names to values, got {record!r}")
         self._known(record, where)
-        found: list[float] = []
+        numbers: list[float] = []
         for name in self.columns:
             value = _none(record.get(name))
             if value is None and name not in self.missing:
                 raise FeatureError(f"{where}: {name} is missing, and was not declared to be: Features(missing=[...])")
             if name in self.categories:
-                found += self._category(name, value, where)
+                numbers += self._category(name, value, where)
             else:
-                found.append(self._number(name, value, where))
+                numbers.append(self._number(name, value, where))
             if name in self.missing:
-                found.append(float(value is None))
-        return np.array(found)
+                numbers.append(float(value is None))
+        return np.array(numbers)
 
     def _category(self, name: str, value: Any, where: str) -> list[float]:
         kinds = self.categories[name]
@@ -191,11 +191,11 @@ class Features:
         """
         numbers, categories, missing = [], {}, []
         for name, values in columns.items():
-            held = [value for value in map(_none, values) if value is not None]
-            if len(held) < len(values):
+            entries = [value for value in map(_none, values) if value is not None]
+            if len(entries) < len(values):
                 missing.append(name)
-            if held and all(isinstance(value, str) for value in held):
-                kinds, counts = np.unique(held, return_counts=True)
+            if entries and all(isinstance(value, str) for value in entries):
+                kinds, counts = np.unique(entries, return_counts=True)
                 often = kinds[np.argsort(-counts, kind="stable")[:most]]
                 categories[name] = sorted(str(kind) for kind in often)
             else:

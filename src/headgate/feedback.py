@@ -51,27 +51,27 @@ a success needs threshold <= allocation
     reported: NDArray[np.bool_]
 
     def __init__(self, success: ArrayLike, threshold: ArrayLike, reported: ArrayLike = True) -> None:
-        won, answered = _flags("success", success), _flags("reported", reported)
+        won, reports = _flags("success", success), _flags("reported", reported)
         try:
-            seen = np.array(threshold, dtype=np.float64)
+            thresholds = np.array(threshold, dtype=np.float64)
         except (TypeError, ValueError) as cause:
             raise FeedbackError(f"threshold must be an array of numbers, got {threshold!r}") from cause
-        if answered.ndim == 0:
-            answered = np.full(won.shape, bool(answered))
-        if won.ndim == 0 or won.shape != seen.shape or won.shape != answered.shape:
+        if reports.ndim == 0:
+            reports = np.full(won.shape, bool(reports))
+        if won.ndim == 0 or won.shape != thresholds.shape or won.shape != reports.shape:
             raise ShapeError(
                 "success, threshold and reported must have one shape (..., arms), "
-                f"got {won.shape}, {seen.shape} and {answered.shape}"
+                f"got {won.shape}, {thresholds.shape} and {reports.shape}"
             )
-        _refuse(won & ~answered, "succeeded but is marked as not reported: only a reported arm has a result")
-        wrong = won & ~((seen >= 0.0) & (seen < np.inf) | np.isnan(seen))
-        _refuse(wrong, "has threshold {}: it must be finite and >= 0, or nan where it is not known", seen)
+        _refuse(won & ~reports, "succeeded but is marked as not reported: only a reported arm has a result")
+        wrong = won & ~((thresholds >= 0.0) & (thresholds < np.inf) | np.isnan(thresholds))
+        _refuse(wrong, "has threshold {}: it must be finite and >= 0, or nan where it is not known", thresholds)
         _refuse(
-            ~won & ~np.isnan(seen),
+            ~won & ~np.isnan(thresholds),
             "did not succeed but has threshold {}: without success it must be nan",
-            seen,
+            thresholds,
         )
-        for name, array in (("success", won), ("threshold", seen), ("reported", answered)):
+        for name, array in (("success", won), ("threshold", thresholds), ("reported", reports)):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
@@ -99,19 +99,19 @@ a success needs threshold <= allocation
         array([ True, False,  True])
         """
         arms = len(names or ())
-        won, told, seen = np.zeros(arms, dtype=np.bool_), np.zeros(arms, dtype=np.bool_), np.full(arms, np.nan)
+        won, reported, threshold = np.zeros(arms, dtype=np.bool_), np.zeros(arms, dtype=np.bool_), np.full(arms, np.nan)
         for name, result in results.items():
             place = place_of(name, names)
-            told[place], won[place] = True, result is not None and result is not False
+            reported[place], won[place] = True, result is not None and result is not False
             if won[place] and result is not True:
-                given: object = result
-                if isinstance(given, str) or np.ndim(result):  # type: ignore[arg-type]  # a number, if all is well
+                value: object = result
+                if isinstance(value, str) or np.ndim(result):  # type: ignore[arg-type]  # a number, if all is well
                     raise FeedbackError(
                         "a result must be a threshold, True (not known) or None (a failure), "
                         f"got {result!r} for {name!r}"
                     )
-                seen[place] = result
-        return cls(won, seen, told)
+                threshold[place] = result
+        return cls(won, threshold, reported)
 
     @property
     def reward(self) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ from headgate.errors import InputError, UnsupportedError
 
 Library = Literal["pandas", "polars"]
 LIBRARIES: tuple[Library, ...] = ("pandas", "polars")
-_ROWS = 12  # of a table in a notebook
+_ROWS = 12  # the most rows of a table in a notebook
 
 
 class Shown:

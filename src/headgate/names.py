@@ -43,15 +43,15 @@ def given_names(arms: object) -> tuple[str, ...] | None:
 
 def checked_names(names: Sequence[object], arms: int | None = None) -> tuple[str, ...]:
     """Return names as texts, all different and not empty, one for each of `arms`; else raise."""
-    given = [str(name) for name in names if isinstance(name, str) and name]
-    if isinstance(names, str) or len(given) != len(names) or not given:
+    texts = [str(name) for name in names if isinstance(name, str) and name]
+    if isinstance(names, str) or len(texts) != len(names) or not texts:
         raise ParameterError(f"names must be text that is not empty, one for each arm, got {names!r}")
-    if arms is not None and len(given) != arms:
-        raise ShapeError(f"there must be {arms} names, one for each arm, got {len(given)}: {listed(given)}")
-    if len(set(given)) != len(given):
-        twice = next(name for name in given if given.count(name) > 1)
+    if arms is not None and len(texts) != arms:
+        raise ShapeError(f"there must be {arms} names, one for each arm, got {len(texts)}: {listed(texts)}")
+    if len(set(texts)) != len(texts):
+        twice = next(name for name in texts if texts.count(name) > 1)
         raise ParameterError(f"names must differ from each other, got {twice!r} twice")
-    return tuple(given)
+    return tuple(texts)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -191,7 +191,7 @@ def test_joined_rows_tell_the_same() -> None:
     exact = fit_law("weibull", of_rows(rows, 1, "censored"))
     many = repeated(rows, 15)
     fine = of_rows(many, 1, "censored")
-    assert fine.seen.shape[0] < 12_000 < many.arm.size
+    assert fine.thresholds.shape[0] < 12_000 < many.arm.size
     joined = fit_law("weibull", fine)
     np.testing.assert_allclose(joined.theta, exact.theta, atol=1e-5)
     # Akaike's criterion of 300,000 rows is off by less than a hundredth.
@@ -230,7 +230,7 @@ def test_arms_do_not_disturb_each_other() -> None:
 def test_a_threshold_of_0_counts_as_half_of_the_smallest() -> None:
     rows = rows_of([0] * 4, np.full(4, np.inf), [True] * 4, np.array([0.0, 2.0, 3.0, 4.0]))
     points = of_rows(rows, 1, "all")
-    assert points.seen[0, 0] == 1.0
+    assert points.thresholds[0, 0] == 1.0
     assert np.isfinite(fit_law("weibull", points).log_likelihood[0])
 
 

@@ -37,13 +37,13 @@ def test_the_kernel_does_what_the_arrays_do(law: Law, silent: float) -> None:
     found = hazards(form, whole, rate, p, evidence)
     seen, expected, cumulative = reference.hazards(form, whole, rate, p, evidence)
     assert np.array_equal(found.activation, p)
-    assert found.seen == pytest.approx(seen, rel=1e-6, abs=1e-6)
+    assert found.observed == pytest.approx(seen, rel=1e-6, abs=1e-6)
     assert found.expected == pytest.approx(expected, rel=1e-6, abs=1e-6)
     assert found.cumulative == pytest.approx(cumulative, rel=1e-6, abs=1e-7)
     assert found.gain == pytest.approx(reference.gains(seen, expected, ALPHAS), rel=1e-5, abs=1e-5)
     played = evidence.counts("played")
     hoped = p[..., None] * played * reference.reached(form, whole, rate, evidence.means("played"))
-    assert found.hoped == pytest.approx(np.add.reduceat(hoped, STARTS, axis=-1), rel=1e-6, abs=1e-9)
+    assert found.expected_by_allocation == pytest.approx(np.add.reduceat(hoped, STARTS, axis=-1), rel=1e-6, abs=1e-9)
     likeliest = hazards(form, whole, rate, np.nan, evidence).activation
     assert likeliest == pytest.approx(reference.likeliest_activation(form, whole, rate, evidence), rel=1e-5)
 
@@ -62,8 +62,8 @@ def test_expected_successes_by_hand() -> None:
     edges = np.append(evidence.edges[STARTS], 8.0)
     expected = sum(np.diff(cumulative(np.minimum(edges, end))) for end in (8.0, 2.0, 1.0))
     assert found.expected[0] == pytest.approx(expected, abs=2e-6)
-    assert found.seen[0].sum() == 1.0
-    assert edges[np.argmax(found.seen[0])] <= 2.0 < edges[np.argmax(found.seen[0]) + 1]
+    assert found.observed[0].sum() == 1.0
+    assert edges[np.argmax(found.observed[0])] <= 2.0 < edges[np.argmax(found.observed[0]) + 1]
 
 
 @pytest.mark.parametrize("silent", [0.0, 0.6])
@@ -74,7 +74,7 @@ def test_the_truth_expects_what_is_seen(law: Law, silent: float) -> None:
     rate, p = np.full(2, 0.3), np.full(2, 0.7)
     found = hazards(standard_form(law, 2), law.whole_arms(2), rate, p, evidence)
     some = found.expected > 5.0
-    score = np.sum((found.seen - found.expected)[some] ** 2 / found.expected[some])
+    score = np.sum((found.observed - found.expected)[some] ** 2 / found.expected[some])
     assert score < some.sum() + 5.0 * np.sqrt(2.0 * some.sum())
     likeliest = hazards(standard_form(law, 2), law.whole_arms(2), rate, np.nan, evidence).activation
     assert likeliest == pytest.approx(p, abs=0.05)

@@ -48,8 +48,8 @@ def test_counts_are_those_of_a_loop(tmp_path: Path) -> None:
     for name, fit in zip(log.names, fit_clicks(log.rows, log.names), strict=True):
         places = [n for (_, campaign), n in first.items() if campaign == int(name)]
         numbers, counts = np.unique(places, return_counts=True)
-        assert fit.points.seen[:, 0].tolist() == numbers.tolist()
-        assert fit.points.seen_weight[:, 0].tolist() == counts.tolist()
+        assert fit.points.thresholds[:, 0].tolist() == numbers.tolist()
+        assert fit.points.threshold_weight[:, 0].tolist() == counts.tolist()
         users = sum(campaign == int(name) for _, campaign in shown)
         assert fit.activation == pytest.approx(len(places) / users)
 

@@ -23,15 +23,15 @@ def weibull() -> Result:
     import lifelines  # noqa: PLC0415  # slow to import, and only this needs it
 
     rng = np.random.default_rng(3)
-    given, threshold = rng.uniform(2.0, 40.0, ROWS), Weibull(shape=1.6).sample(0.12, rng, ROWS)
-    success = (rng.random(ROWS) < 0.6) & (threshold <= given)
-    rows = Rows(np.zeros(ROWS, dtype=np.int64), given, success, threshold, np.ones(ROWS, dtype=np.int64))
-    time = np.where(success, threshold, given)
+    allocation, threshold = rng.uniform(2.0, 40.0, ROWS), Weibull(shape=1.6).sample(0.12, rng, ROWS)
+    success = (rng.random(ROWS) < 0.6) & (threshold <= allocation)
+    rows = Rows(np.zeros(ROWS, dtype=np.int64), allocation, success, threshold, np.ones(ROWS, dtype=np.int64))
+    time = np.where(success, threshold, allocation)
 
     def ours() -> LawFit:
-        found = fit_law("weibull", of_rows(rows, 1, "censored"))
-        found.intervals(0.9)
-        return found
+        fit = fit_law("weibull", of_rows(rows, 1, "censored"))
+        fit.intervals(0.9)
+        return fit
 
     def theirs() -> Any:
         with warnings.catch_warnings():

@@ -62,9 +62,8 @@ def write_criteo(
     """
     checks.whole("rows", rows, InputError)
     checks.numbers("mean", mean, InputError, least=1.0)
-    known = campaigns() if problem is None else problem
     rng = np.random.default_rng([seed, 17])
-    columns, drawn = _draw(rows, known, mean, rng)
+    columns, drawn = _draw(rows, campaigns() if problem is None else problem, mean, rng)
     with path.open("wb") as file:
         if path.suffix == ".gz":
             with GzipFile(
@@ -85,20 +84,20 @@ def _draw(rows: int, problem: Problem, mean: float, rng: np.random.Generator) ->
     order = np.argsort(user.astype(np.int64) * problem.arms + arm, kind="stable")  # rows of a pair, by time
     begins = np.r_[True, np.diff(user[order]) | np.diff(arm[order])].astype(np.bool_)
     starts = np.flatnonzero(begins)
-    seen = np.diff(np.r_[starts, rows])
+    impressions = np.diff(np.r_[starts, rows])
     pair_arm = arm[order][starts].astype(np.int64)
     need = _thresholds(pair_arm, problem, rng)
-    success = need <= seen
-    place = np.arange(rows, dtype=np.int32) - np.repeat(starts.astype(np.int32), seen) + 1
-    needed = np.repeat(need, seen)
+    success = need <= impressions
+    place = np.arange(rows, dtype=np.int32) - np.repeat(starts.astype(np.int32), impressions) + 1
+    needed = np.repeat(need, impressions)
     sorted_click = (place == needed) | ((place > needed) & (rng.random(rows) < 0.3))  # who clicked may click again
     click = np.zeros(rows, dtype=np.int8)
     click[order] = sorted_click
     since = np.empty(rows, dtype=np.int32)
-    since[order] = _since(time[order], sorted_click, starts, seen)
+    since[order] = _since(time[order], sorted_click, starts, impressions)
     truth = Drawn(
         tuple(str(_CAMPAIGN + i) for i in range(problem.arms)),
-        pair_arm, seen, success, np.where(success, need, np.nan), budgets,
+        pair_arm, impressions, success, np.where(success, need, np.nan), budgets,
     )  # fmt: skip
     by_time = np.argsort(time, kind="stable")
     label = rng.permutation(budgets.size).astype(np.int32)  # users' numbers do not tell when they came
@@ -115,17 +114,17 @@ def _draw(rows: int, problem: Problem, mean: float, rng: np.random.Generator) ->
 def _budgets(rows: int, mean: float, rng: np.random.Generator) -> Ints:
     """How many impressions each user sees: mostly one or two, sometimes hundreds; `rows` of all of them."""
     sigma = 1.2
-    drawn: list[Ints] = []
-    left = rows
-    while left > 0:
-        size = int(left / mean) + 10
+    parts: list[Ints] = []
+    rest = rows
+    while rest > 0:
+        size = int(rest / mean) + 10
         few = np.log(max(mean - 0.6, 0.05)) - sigma**2 / 2.0  # rounding up adds half an impression or so
         part = np.minimum(np.ceil(rng.lognormal(few, sigma, size)), MOST).astype(np.int64)
-        part = part[: int(np.searchsorted(np.cumsum(part), left)) + 1]
-        left -= int(part.sum())
-        drawn.append(part)
-    drawn[-1][-1] += left  # the last user sees what is left over, at least one
-    return np.concatenate(drawn)
+        part = part[: int(np.searchsorted(np.cumsum(part), rest)) + 1]
+        rest -= int(part.sum())
+        parts.append(part)
+    parts[-1][-1] += rest  # the last user sees what is left over, at least one
+    return np.concatenate(parts)
 
 
 def _times(user: NDArray[np.int32], budgets: Ints, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -159,11 +158,11 @@ def _thresholds(pair_arm: Ints, problem: Problem, rng: np.random.Generator) -> F
     return need
 
 
-def _since(time: NDArray[np.int32], click: NDArray[np.bool_], starts: Ints, seen: Ints) -> NDArray[np.int32]:
+def _since(time: NDArray[np.int32], click: NDArray[np.bool_], starts: Ints, impressions: Ints) -> NDArray[np.int32]:
     """Seconds since the pair's last click before each of its rows, -1 where there was none."""
     place = np.where(click, np.arange(time.size), _NEVER)
     last = np.r_[_NEVER, np.maximum.accumulate(place)[:-1]]
-    known = last >= np.repeat(starts, seen)
+    known = last >= np.repeat(starts, impressions)
     return np.where(known, time - time[last], _NEVER).astype(np.int32)
 
 

@@ -30,16 +30,16 @@ _TOGETHER = 500
 
 
 def regret(
-    edges: int, *, delay: int = 1, rounds: int = ROUNDS, seed: int = 0, known: hg.Evidence | None = None
+    edges: int, *, delay: int = 1, rounds: int = ROUNDS, seed: int = 0, prior: hg.Evidence | None = None
 ) -> float:
     """Return the expected regret of all rounds together, on the paper's saved instance at a budget of 40.
 
-    Every edge plays rounds / edges rounds and pushes and pulls after each `delay` of its own; `known` is a warm start.
+    Every edge plays rounds / edges rounds and pushes and pulls after each `delay` of its own; `prior` is a warm start.
     """
     problem = hg.datasets.saved_instance()
     best, rng = float(problem.solve(BUDGET).value), np.random.default_rng(seed)
-    total = hg.Evidence.empty(problem.arms, BUDGET) if known is None else known.copy()
-    lost, each = 0.0, max(rounds // edges, 1)
+    total = hg.Evidence.empty(problem.arms, BUDGET) if prior is None else prior.copy()
+    loss, each = 0.0, max(rounds // edges, 1)
     some = np.array_split(seed * 1_000_003 + np.arange(edges), -(-edges // _TOGETHER))
     policies = [hg.Thompson(problem.law, problem.arms, BUDGET, seed=seeds) for seeds in some]
     states: list[Any] = [None] * len(policies)
@@ -47,28 +47,28 @@ def regret(
         news = np.zeros_like(total.bins)
         for place, policy in enumerate(policies):
             count = len(some[place])
-            seen = replace(total, bins=np.repeat(total.bins[None], count, axis=0))
-            state = policy.start(seen) if states[place] is None else replace(states[place], evidence=seen)
+            evidence = replace(total, bins=np.repeat(total.bins[None], count, axis=0))
+            state = policy.start(evidence) if states[place] is None else replace(states[place], evidence=evidence)
             policy.renew(state)
             for _ in range(start, min(start + delay, each)):
                 x, state = policy.decide(state, policy.ask(BUDGET))
-                lost += best * count - float(problem.expected_reward(x).sum())
+                loss += best * count - float(problem.expected_reward(x).sum())
                 state = policy.absorb(state, x, problem.play(x, rng))
             news += (state.evidence.bins - total.bins).sum(axis=0)
             states[place] = replace(state, evidence=total)  # what it saw is all that needs room
         total.bins[...] += news
-    return lost
+    return loss
 
 
 def warm(rows: int = 2000, seed: int = 9) -> hg.Evidence:
     """Return the evidence of a log of so many rounds that were split evenly."""
     problem = hg.datasets.saved_instance()
     x = np.full((rows, problem.arms), BUDGET / problem.arms)
-    seen = hg.Evidence.empty(problem.arms, BUDGET)
+    evidence = hg.Evidence.empty(problem.arms, BUDGET)
     feedback = problem.play(x, np.random.default_rng(seed))
     for row in range(rows):
-        seen.record(x[row], hg.Feedback(feedback.success[row], feedback.threshold[row]))
-    return seen
+        evidence.record(x[row], hg.Feedback(feedback.success[row], feedback.threshold[row]))
+    return evidence
 
 
 @contextmanager
@@ -120,43 +120,44 @@ def ten() -> AtMost:
 def thousand() -> AtMost:
     runs = sized(5, 20)
     cold = float(np.mean([regret(1000, seed=s) for s in range(2)]))
-    known = warm()
+    prior = warm()
     return AtMost.of(
-        [regret(1000, seed=s, known=known) for s in range(runs)], cold, required=300.0,
+        [regret(1000, seed=s, prior=prior) for s in range(runs)], cold, required=300.0,
         note="2,000 rounds of a log, split evenly; the reference: without",
     )  # fmt: skip
 
 
-def _mean(edges: int, delay: int, known: hg.Evidence | None) -> float:
+def _mean(edges: int, delay: int, prior: hg.Evidence | None) -> float:
     """The mean regret of two runs; of one edge alone, however often it pushes."""
-    return float(np.mean([regret(edges, delay=delay, seed=seed, known=known) for seed in range(2)]))
+    return float(np.mean([regret(edges, delay=delay, seed=seed, prior=prior) for seed in range(2)]))
 
 
 def draw(file: Path) -> dict[str, list[float]]:
     """Draw regret against edges, for several delays and after a warm start; return the means that are drawn."""
     from headgate.figures import style  # noqa: PLC0415  # plotting is an extra
 
-    edges, known = [1, 10, 100, 1_000, 10_000], warm()
-    found: dict[str, list[float]] = {}
+    edges, prior = [1, 10, 100, 1_000, 10_000], warm()
+    regrets: dict[str, list[float]] = {}
     points: dict[str, list[int]] = {}
     for name, delay, start in (
         ("after every round of theirs", 1, None),
         ("after every 10 rounds", 10, None),
         ("after every 100 rounds", 100, None),
-        ("after every round, warm start", 1, known),
+        ("after every round, warm start", 1, prior),
     ):
         points[name] = [n for n in edges if ROUNDS // n >= delay]
-        found[name] = [_mean(n, delay if n > 1 else ROUNDS, start) for n in points[name]]  # one alone knows all it saw
+        # One edge alone has all the evidence already: it exchanges nothing.
+        regrets[name] = [_mean(n, delay if n > 1 else ROUNDS, start) for n in points[name]]
 
     def lines(figure: Any) -> None:
         axes = figure.subplots()
-        for name, means in found.items():
+        for name, means in regrets.items():
             axes.loglog(points[name], means, marker="o", label=name)
         axes.set(xlabel="edges", ylabel=f"regret of {ROUNDS:,} rounds in all")
         axes.legend(title="pushes and pulls")
 
     style.write(file, (7.0, 4.2), lines)
-    return found
+    return regrets
 
 
 if __name__ == "__main__":

@@ -36,18 +36,18 @@ def write_users(folder: Path, users: int, *, questions: int = 40, answers: int =
     rows = (f"{q},b{q[1:]},e{q[1:]},{'abcd'[a]}\n" for q, a in zip(names, right, strict=True))
     (folder / "questions.csv").write_text("question_id,bundle_id,explanation_id,correct_answer\n" + "".join(rows))
     for user in range(users):
-        asked = rng.permutation(questions)[:answers]
-        seconds: Floats = scale[asked] * rng.weibull(shape[asked])
-        two = scale[asked] * np.where(rng.random(asked.size) < 0.5, 0.2, 2.5) * rng.uniform(0.9, 1.1, asked.size)
-        seconds = np.where([is_weibull(names[q]) for q in asked], seconds, two)
-        correct = rng.random(asked.size) < share[asked]
-        said = (right[asked] + np.where(correct, 0, rng.integers(1, 4, asked.size))) % 4
+        places = rng.permutation(questions)[:answers]
+        seconds: Floats = scale[places] * rng.weibull(shape[places])
+        two = scale[places] * np.where(rng.random(places.size) < 0.5, 0.2, 2.5) * rng.uniform(0.9, 1.1, places.size)
+        seconds = np.where([is_weibull(names[q]) for q in places], seconds, two)
+        correct = rng.random(places.size) < share[places]
+        choices = (right[places] + np.where(correct, 0, rng.integers(1, 4, places.size))) % 4
         now, lines = 1_500_000_000_000, [_HEADER]
-        for q, took, letter in zip(asked, np.maximum(1, 1000.0 * seconds).astype(np.int64), said, strict=True):
+        for q, duration, letter in zip(places, np.maximum(1, 1000.0 * seconds).astype(np.int64), choices, strict=True):
             item, bundle = names[q], f"b{names[q][1:]}"
             lines.append(f"{now},enter,{bundle},sprint,,mobile\n")
-            lines.append(f"{now + took},respond,{item},sprint,{'abcd'[letter]},mobile\n")
-            lines.append(f"{now + took + 500},submit,{bundle},sprint,,mobile\n")
-            now += int(took) + 2000
+            lines.append(f"{now + duration},respond,{item},sprint,{'abcd'[letter]},mobile\n")
+            lines.append(f"{now + duration + 500},submit,{bundle},sprint,,mobile\n")
+            now += int(duration) + 2000
         (folder / f"u{user + 1}.csv").write_text("".join(lines))
     return folder

@@ -138,8 +138,8 @@ def _covered(truth: Law, law: Law, amounts: tuple[float, float], rows: int, at: 
     rng, shape = np.random.default_rng(seed), (sets, rows)
     x, threshold = rng.uniform(*amounts, shape), truth.sample(np.full(shape, 0.25), rng)
     won = (rng.random(shape) < 0.6) & (threshold <= x)
-    arm, seen = np.repeat(np.arange(sets), rows), np.where(won, threshold, np.nan)
-    evidence = Evidence.of_rows(arm, x.ravel(), won.ravel(), seen.ravel(), arms=sets, max_budget=16.0)
+    arm, threshold = np.repeat(np.arange(sets), rows), np.where(won, threshold, np.nan)
+    evidence = Evidence.of_rows(arm, x.ravel(), won.ravel(), threshold.ravel(), arms=sets, max_budget=16.0)
     low, high = np.moveaxis(success(law, evidence, np.asarray(at), 0.9).interval, -1, 0)
     right = 0.6 * truth.cdf(at, 0.25)
     return float(np.mean((low <= right) & (right <= high)))
@@ -149,13 +149,13 @@ def _covered(truth: Law, law: Law, amounts: tuple[float, float], rows: int, at: 
 def chance_of_success() -> AtMost:
     """The largest distance of a coverage from its nominal 90%; on a ridge allocations do not reach the median."""
     curve, sets = Weibull(shape=2.0), sized(100, 1000)
-    found = {
+    shares = {
         "shape known": _covered(curve, curve, (1.0, 12.0), 100, 4.0, sets, 1),
         "ridge": _covered(curve, curve, (0.5, 2.0), 200, 2.0, sets, 2),
         "beyond a ridge": _covered(curve, curve, (0.5, 2.0), 200, 4.0, sets, 3),
         "exponential ridge": _covered(Exponential(), Exponential(), (0.1, 1.0), 200, 1.0, sets, 4),
         "shape learned": _covered(curve, Weibull(shape="learn"), (1.0, 12.0), 200, 4.0, sets, 5),
     }
-    worst = max(abs(share - 0.9) for share in found.values())
-    note = f"{sets} data sets each: " + ", ".join(f"{name} {share:.3f}" for name, share in found.items())
+    worst = max(abs(share - 0.9) for share in shares.values())
+    note = f"{sets} data sets each: " + ", ".join(f"{name} {share:.3f}" for name, share in shares.items())
     return AtMost(worst, 0.1, 0.03 if sets >= 1000 else 0.1, note)

@@ -13,7 +13,7 @@ import headgate as hg
 from headgate.bench.harness import AtMost, Result, benchmark, data_file, side_by_side, sized
 from headgate.laws import Floats
 
-_CUSTOMERS = 50  # of a round
+_CUSTOMERS = 50  # customers of a round
 _CATEGORIES = ("job", "marital", "education", "default", "housing", "loan", "contact", "month", "poutcome")
 _BARS = {25: (95.0, 103.0), 50: (26.0, 31.0), 100: (3.0, 6.0)}
 """Calls, and the gain over an even split in percent, whole run and second half."""
@@ -25,7 +25,9 @@ def _bank(path: Path) -> tuple[Floats, Floats]:
     with path.open() as file:
         rows = list(csv.DictReader(file, delimiter=";"))
     kinds = {name: sorted({row[name] for row in rows}) for name in _CATEGORIES}
-    known = hg.Features(numbers=["age", "old or young", "day"], logs=["balance", "pdays", "previous"], categories=kinds)
+    features = hg.Features(
+        numbers=["age", "old or young", "day"], logs=["balance", "pdays", "previous"], categories=kinds
+    )
     records = [
         {name: row[name] for name in _CATEGORIES}
         | {name: float(row[name]) for name in ("age", "day", "balance", "pdays", "previous")}
@@ -33,7 +35,7 @@ def _bank(path: Path) -> tuple[Floats, Floats]:
         for row in rows
     ]
     needed = np.array([float(row["campaign"]) if row["y"] == "yes" else np.inf for row in rows])
-    return known.rows(records), needed
+    return features.rows(records), needed
 
 
 def _replayed(calls: int, seed: int) -> Floats:
@@ -115,11 +117,12 @@ def _exact(seed: int, rounds: int, features: int) -> Worlds:
     spread = np.sqrt(np.repeat([1.0, 3.0], size))
 
     def log_posterior(theta: Floats) -> float:
-        z, x, won, seen = rows[:, :size], rows[:, size], rows[:, size + 1], rows[:, size + 2]
+        z, x, won, threshold = rows[:, :size], rows[:, size], rows[:, size + 1], rows[:, size + 2]
         log_rate, logit = z @ theta[:size], z @ theta[size:]
         rate, p = np.exp(np.clip(log_rate, -30.0, 30.0)), special.expit(logit)
-        told = np.where(won > 0.0, special.log_expit(logit) + log_rate - rate * seen, np.log1p(p * np.expm1(-rate * x)))
-        return float(told.sum() - 0.5 * np.sum(np.square(theta / spread)))
+        log_success = special.log_expit(logit) + log_rate - rate * threshold
+        log_likelihood = np.where(won > 0.0, log_success, np.log1p(p * np.expm1(-rate * x)))
+        return float(log_likelihood.sum() - 0.5 * np.sum(np.square(theta / spread)))
 
     for t in range(rounds):
         height, wide = log_posterior(at), 1.2 / np.sqrt(1.0 / spread**2 + 1.5 * t)
@@ -178,10 +181,10 @@ def _beside(seed: int, rounds: int = 800, arms: int = 10, budget: float = 40.0) 
         world, lost = np.random.default_rng(1000 + seed), 0.0
         for _ in range(rounds):
             noise = world.normal(size=(arms, 6))
-            known = {"features": noise} if isinstance(policy, hg.Contextual) else {}
-            x = policy.allocate(budget, **known)
+            options = {"features": noise} if isinstance(policy, hg.Contextual) else {}
+            x = policy.allocate(budget, **options)
             lost += best - float(problem.expected_reward(x))
-            policy.observe(x, problem.play(x, world), **known)
+            policy.observe(x, problem.play(x, world), **options)
         regrets.append(lost)
     return regrets[0], regrets[1]
 

@@ -35,12 +35,12 @@ def lost(policy: Policy, problem: hg.Problem, rounds: int, late: int, seed: int)
 def steep() -> AtMost:
     """Rates over three decades: the best arm needs all but a little of the budget, and shows nothing below that."""
     problem = hg.Problem(hg.Weibull(3.0), [0.9, 0.8, 0.7, 0.6, 0.5], [0.11, 0.2, 1.0, 10.0, 100.0])
-    runs, found = sized(100, 2000), []
+    runs, parts = sized(100, 2000), []
     for first in range(0, runs, 500):
         seeds = 50_000 + np.arange(first, min(first + 500, runs))
         policy = hg.Thompson(problem.law, arms=5, max_budget=_BUDGET, seed=seeds)
-        found.append(lost(policy, problem, _ROUNDS, _LATE, seed=7 + first))
-    regret, at_last = (np.concatenate(column) for column in zip(*found, strict=True))
+        parts.append(lost(policy, problem, _ROUNDS, _LATE, seed=7 + first))
+    regret, at_last = (np.concatenate(column) for column in zip(*parts, strict=True))
     stuck = int(np.count_nonzero(at_last > 0.01))
     even = _ROUNDS * float(problem.solve(_BUDGET).value - problem.expected_reward(np.full(5, 2.0)))
     result = AtMost.of(regret, even, 14.0, f"{stuck} lose over 1% at last", worst=120.0)

@@ -162,8 +162,8 @@ def side_by_side(
         calls.append(max(1, int(enough / max(once(function, 1, clock), 1e-9))))
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
-        for taken, function, count in zip(times, (ours, reference), calls, strict=True):
-            taken.append(once(function, count, clock))
+        for seconds, function, count in zip(times, (ours, reference), calls, strict=True):
+            seconds.append(once(function, count, clock))
     return statistics.median(times[0]), statistics.median(times[1])
 
 

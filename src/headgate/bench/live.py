@@ -37,10 +37,10 @@ def _rows() -> Floats | None:
 
 def _curves(reach: Floats) -> hg.Problem:
     """The rows' own curves: the share that was right within each time, straight between the times seen."""
-    seen = [np.unique(column[np.isfinite(column)], return_counts=True) for column in reach.T]
-    most = max(times.size for times, _ in seen) + 1
-    x, y = np.zeros((len(seen), most)), np.zeros((len(seen), most))
-    for arm, (times, counts) in enumerate(seen):
+    columns = [np.unique(column[np.isfinite(column)], return_counts=True) for column in reach.T]
+    most = max(times.size for times, _ in columns) + 1
+    x, y = np.zeros((len(columns), most)), np.zeros((len(columns), most))
+    for arm, (times, counts) in enumerate(columns):
         n = times.size + 1
         x[arm, 1:n], y[arm, 1:n] = times, np.cumsum(counts) / len(reach)
         x[arm, n:], y[arm, n:] = times[-1] + 1.0 + np.arange(most - n), y[arm, n - 1]
@@ -71,8 +71,8 @@ def _played(x: Floats, y: Floats, reach: Floats, budget: float) -> Floats:
     arms, unknown = reach.shape[-1], np.empty(0)
     one, none, whole = np.ones(arms), np.zeros(arms), np.zeros(arms, dtype=np.bool_)
     with np.errstate(all="ignore"):
-        got: Floats = play_round(x, y, one, whole, False, none, x[..., -1], reach, budget, budget, unknown, unknown)
-    return got
+        amounts: Floats = play_round(x, y, one, whole, False, none, x[..., -1], reach, budget, budget, unknown, unknown)
+    return amounts
 
 
 def _knowing(problem: hg.Problem, reach: Floats, budget: float) -> float:
@@ -88,9 +88,9 @@ def _learning(reach: Floats, policy: hg.Policy, budget: float) -> Floats:
     earned = np.empty(reach.shape[1::-1])
     for t in range(reach.shape[1]):
         curves, state = policy.begin_live(state, ask)
-        got = _played(*curves, reach[:, t], budget)
-        won = reach[:, t] <= got
-        state = policy.absorb(state, got, hg.Feedback(won, np.where(won, reach[:, t], np.nan)))
+        amounts = _played(*curves, reach[:, t], budget)
+        won = reach[:, t] <= amounts
+        state = policy.absorb(state, amounts, hg.Feedback(won, np.where(won, reach[:, t], np.nan)))
         earned[t] = won.sum(axis=-1)
     return earned
 
@@ -132,9 +132,9 @@ def _one_round(policy: hg.Policy, budget: float, reach: Floats, most: int) -> in
     """Play a round, at most so many steps of it, as a program would that knows what arms have had."""
     live, steps, missing = policy.live(budget), 0, reach.tolist()
     while steps < most and (step := live.next()) is not None:
-        took = min(missing[step.arm], step.amount)
-        live.report(success=took == missing[step.arm], spent=took)
-        missing[step.arm] -= took
+        amount = min(missing[step.arm], step.amount)
+        live.report(success=amount == missing[step.arm], spent=amount)
+        missing[step.arm] -= amount
         steps += 1
     return steps
 
@@ -164,15 +164,15 @@ def step_of_many() -> AtMost:
     live = problem.live(1000.0)
     live.next()
     opening = perf_counter() - start
-    took = []
+    milliseconds = []
     for _ in range(300):
         start = perf_counter()
         step = live.next()
         if step is None:
             break
         live.report(success=bool(rng.random() < 0.5), spent=step.amount)
-        took.append(1e3 * (perf_counter() - start))
-    return AtMost.of(took[1:], float("nan"), 2.0, note=f"opening it {1e3 * opening:.0f} ms")
+        milliseconds.append(1e3 * (perf_counter() - start))
+    return AtMost.of(milliseconds[1:], float("nan"), 2.0, note=f"opening it {1e3 * opening:.0f} ms")
 
 
 @benchmark("live: the bound above the index, EdNet's fits")
@@ -196,10 +196,10 @@ def _worth(problem: hg.Problem, reach: Floats, budget: float) -> tuple[float, fl
     playing. A regression on these takes most of the chance out of the mean.
     """
     most, whole = np.full(problem.arms, budget), np.zeros(problem.arms, dtype=np.bool_)
-    got = _played(*curve_points(problem.law, problem.activation, problem.rate, most, whole), reach, budget)
-    won = (reach <= got).astype(np.float64)
+    amounts = _played(*curve_points(problem.law, problem.activation, problem.rate, most, whole), reach, budget)
+    won = (reach <= amounts).astype(np.float64)
     with np.errstate(divide="ignore"):
-        hazard = -np.log1p(-problem.success_probability(got))
+        hazard = -np.log1p(-problem.success_probability(amounts))
     columns = np.column_stack([np.ones(len(reach)), won - hazard])
     earned = won.sum(axis=-1)
     fitted, *_ = np.linalg.lstsq(columns, earned, rcond=None)

@@ -75,10 +75,10 @@ def criteo() -> Result:
     path = _log()
     log = read_log(path, "criteo")
     same = count(path) == (int(log.rows.count.sum()), log.reading.used)
-    taken = [(_timed(lambda: read_log(path, "criteo")), _timed(lambda: count(path))) for _ in range(REPEATS)]
+    times = [(_timed(lambda: read_log(path, "criteo")), _timed(lambda: count(path))) for _ in range(REPEATS)]
     (ours, ours_cpu), (reference, cpu) = (
         (statistics.median(wall), statistics.median(busy))
-        for wall, busy in (zip(*t, strict=True) for t in zip(*taken, strict=True))
+        for wall, busy in (zip(*t, strict=True) for t in zip(*times, strict=True))
     )
     note = (
         f"{ROWS:,} rows, {log.arms} campaigns; may take 1.5 times as long; processor time: {ours_cpu / cpu:.2f} times"
@@ -100,6 +100,6 @@ def ednet() -> AtMost:
     users = sized(6000, 300_000)
     with TemporaryDirectory(prefix="headgate-bench-") as folder:
         place = write_users(Path(folder) / "kt3", users)
-        taken = process(_STUDENTS, str(place), f"{folder}/table.csv", str(min(users // 4, 5000)))
-    note = f"MB at the most; {users:,} files, {1e3 * taken.cpu / users:.2f} CPU s a thousand files"
-    return AtMost(taken.megabytes, float("nan"), 2048.0, note=note)
+        usage = process(_STUDENTS, str(place), f"{folder}/table.csv", str(min(users // 4, 5000)))
+    note = f"MB at the most; {users:,} files, {1e3 * usage.cpu / users:.2f} CPU s a thousand files"
+    return AtMost(usage.megabytes, float("nan"), 2048.0, note=note)

@@ -95,7 +95,7 @@ def _trust_constr(problem: hg.Problem, budget: float, seed: int, restarts: int =
     for _ in range(restarts):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = minimize(
+            solution = minimize(
                 lambda x: -float(problem.expected_reward(np.maximum(x, 0.0))),
                 rng.dirichlet(np.ones(problem.arms)) * budget,
                 jac=lambda x: -problem.marginal(np.maximum(x, 0.0)),
@@ -103,7 +103,7 @@ def _trust_constr(problem: hg.Problem, budget: float, seed: int, restarts: int =
                 bounds=optimize.Bounds(np.zeros(problem.arms), np.full(problem.arms, budget)),
                 constraints=[within],
             )
-        x = np.maximum(found.x, 0.0)
+        x = np.maximum(solution.x, 0.0)
         x *= min(1.0, budget / x.sum())
         best = max(best, float(problem.expected_reward(x)))
     return best
@@ -113,14 +113,14 @@ def _quiz(budget: float) -> Callable[[], Result]:
     def run() -> Result:
         quiz = hg.datasets.ednet_quiz("untrimmed")
         best = quiz.solve(budget)
-        found: list[float] = []
+        values: list[float] = []
         ours, reference = side_by_side(
             lambda: quiz.solve(budget),
-            lambda: found.append(_trust_constr(quiz, budget, seed=len(found))),
+            lambda: values.append(_trust_constr(quiz, budget, seed=len(values))),
             repeats=3,
         )
-        holds = bool(best.gap <= 1e-9 and best.value >= max(found) * (1.0 - 1e-9))
-        return Result(ours, reference, 1_000.0, f"value {best.value:.5f}, trust-constr {max(found):.5f}", holds)
+        holds = bool(best.gap <= 1e-9 and best.value >= max(values) * (1.0 - 1e-9))
+        return Result(ours, reference, 1_000.0, f"value {best.value:.5f}, trust-constr {max(values):.5f}", holds)
 
     return run
 

@@ -46,13 +46,13 @@ def _in_numpy(problem: hg.Problem, budgets: Floats, cells: int = 64) -> float:
     order = np.argsort(-slots[:, 0, 1]).tolist()
     best = value(order)
     while True:
-        tried = [
+        neighbours = [
             (value(moved), moved)
             for arm in order
             for place in range(len(order))
             if (moved := _moved(order, arm, place)) != order
         ]
-        top, moved = max(tried)
+        top, moved = max(neighbours)
         if top <= best * (1.0 + 1e-9):
             return best
         best, order = top, moved
@@ -66,18 +66,18 @@ def _moved(order: list[int], arm: int, place: int) -> list[int]:
 @benchmark("plan, K=20, 200 budgets, against NumPy")
 def against_numpy() -> Result:
     problem, budgets = _instance(0, hg.Weibull(1.6))
-    found: list[float] = []
+    values: list[float] = []
     ours, reference = side_by_side(
         lambda: problem.plan(budgets),
-        lambda: found.append(_in_numpy(problem, budgets)),
+        lambda: values.append(_in_numpy(problem, budgets)),
         repeats=3,
         least=(0.2, 0.0),
     )
     plan = problem.plan(budgets)
     note = (
-        f"gap {100.0 * plan.gap:.3f}%; NumPy, 64 nodes, insertions only, no bound: {found[0] / plan.value - 1.0:+.3%}"
+        f"gap {100.0 * plan.gap:.3f}%; NumPy, 64 nodes, insertions only, no bound: {values[0] / plan.value - 1.0:+.3%}"
     )
-    return Result(ours, reference, 5.0, note, plan.gap <= 2e-3 and found[0] <= plan.bound)
+    return Result(ours, reference, 5.0, note, plan.gap <= 2e-3 and values[0] <= plan.bound)
 
 
 @benchmark("plan, K=20: gap, %")

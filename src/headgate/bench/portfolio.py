@@ -60,8 +60,8 @@ def _censored(scenario: str) -> Callable[[], AtMost]:
         budget, missed = 0.1 * cutoff, []
         for split in range(sized(2, 5)):
             fit, test = _halves(seconds, split)
-            given = cutoff * np.random.default_rng(split).random(fit.shape)
-            rounds = hg.Rounds(np.where(fit <= given, fit, np.inf), given)
+            limit = cutoff * np.random.default_rng(split).random(fit.shape)
+            rounds = hg.Rounds(np.where(fit <= limit, fit, np.inf), limit)
             missed.append(1.0 - _solved(test, rounds.best_static(budget, "cascade", smooth=SMOOTH).x))
         return AtMost.of(
             missed, 1.0 - least, 1.0 - least, "share not solved; rows cut at random amounts up to the cutoff"

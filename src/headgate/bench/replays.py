@@ -59,9 +59,9 @@ def _quiz(law: Callable[[hg.Problem], Any], at_most: float) -> Callable[[], AtMo
         best, even = quiz.solve(budget).x, budget / 20
         policy = hg.Thompson(law(quiz), arms=20, max_budget=budget, seed=np.arange(batch.size))
         optimum = (reach <= best).sum(axis=(1, 2))
-        gone = optimum - replayed(policy, reach, budget).sum(axis=1)
+        loss = optimum - replayed(policy, reach, budget).sum(axis=1)
         lost_even = float(np.mean(optimum - (reach <= even).sum(axis=(1, 2))))
-        return AtMost.of(gone, lost_even, at_most, "answers lost against x* of the untrimmed fits, the same students")
+        return AtMost.of(loss, lost_even, at_most, "answers lost against x* of the untrimmed fits, the same students")
 
     return run
 

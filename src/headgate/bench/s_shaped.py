@@ -210,7 +210,7 @@ def _slsqp(problem: hg.Problem, budget: float, starts: list[Floats]) -> float:
     for start in starts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = minimize(
+            solution = minimize(
                 lambda x: -float(problem.expected_reward(np.maximum(x, 0.0))),
                 start,
                 jac=lambda x: -problem.marginal(np.maximum(x, 1e-12)),
@@ -218,7 +218,7 @@ def _slsqp(problem: hg.Problem, budget: float, starts: list[Floats]) -> float:
                 bounds=[(0.0, budget)] * problem.arms,
                 constraints=[{"type": "ineq", "fun": lambda x: budget - x.sum(), "jac": lambda x: -np.ones(x.size)}],
             )
-        x = np.maximum(found.x, 0.0)
+        x = np.maximum(solution.x, 0.0)
         x *= min(1.0, budget / max(x.sum(), 1e-300))
         best = max(best, float(problem.expected_reward(x)))
     return best
@@ -279,8 +279,8 @@ def _highs(problem: hg.Problem, budget: float, points: int = 200) -> float:
         integrality=np.append(np.zeros(count), np.ones(pieces)),
         options={"time_limit": 60.0},
     )
-    found = np.asarray(solved.x)[:count].reshape(arms, points) @ x
-    return float(problem.expected_reward(found * min(1.0, budget / found.sum())))
+    amounts = np.asarray(solved.x)[:count].reshape(arms, points) @ x
+    return float(problem.expected_reward(amounts * min(1.0, budget / amounts.sum())))
 
 
 _race("HiGHS on 200 points a curve", _highs)

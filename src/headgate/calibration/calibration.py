@@ -187,16 +187,16 @@ def calibrate(
         log, fits = only_arms(log, kept), [fits[arm] for arm in kept]
     fits = [replace(fit, cautions=cautions(fit, log, arm)) for arm, fit in enumerate(fits)]
     problem = problem_of(log, fits, basis, trim=trim, level=level, left_out=left_out)
-    wanted = tuple(budgets) if budgets else usual_budgets(log)
+    amounts = tuple(budgets) if budgets else usual_budgets(log)
     resampler = Resampler(log, bootstrap, seed)
-    found, refits = gains(
-        log, fits, problem, wanted, resampler, level=level,
+    results, refits = gains(
+        log, fits, problem, amounts, resampler, level=level,
         progress=lambda done: progress("resampling", done, log.arms),
     )  # fmt: skip
     by_features = by_rounds = None
     if features is not None:
         by_features = fit_features(
-            log, fits, features, basis, wanted, slopes=slopes, level=level, bootstrap=bootstrap, seed=seed,
+            log, fits, features, basis, amounts, slopes=slopes, level=level, bootstrap=bootstrap, seed=seed,
             progress=lambda done: progress("fitting features", done, 3),
         )  # fmt: skip
     if reward == "cascade":
@@ -208,8 +208,8 @@ def calibrate(
         log=log,
         arms=tuple(fits),
         problem=problem,
-        gains=tuple(found),
-        worth=worth_by_budget(log, problem, wanted),
+        gains=tuple(results),
+        worth=worth_by_budget(log, problem, amounts),
         basis=basis,
         trim=trim,
         level=level,

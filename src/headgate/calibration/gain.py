@@ -111,21 +111,21 @@ def gains(
 
     `progress` is called with the number of arms resampled.
     """
-    wanted = np.atleast_1d(checks.numbers("budget", budgets, BudgetError, open_least=True)).tolist()
-    given, stopped = mean_allocations(log), stops(log)
-    solved = [problem.solve(budget) for budget in wanted]
-    apart = given is not None and float(np.ptp(given)) > 1e-9 * float(np.max(given))
-    splits = [np.ones(log.arms), given] if given is not None and apart else [np.ones(log.arms)]
+    budgets = np.atleast_1d(checks.numbers("budget", budgets, BudgetError, open_least=True)).tolist()
+    means, stopped = mean_allocations(log), stops(log)
+    solved = [problem.solve(budget) for budget in budgets]
+    apart = means is not None and float(np.ptp(means)) > 1e-9 * float(np.max(means))
+    splits = [np.ones(log.arms), means] if means is not None and apart else [np.ones(log.arms)]
     x = np.stack([  # (budgets, [even, best, perhaps logged], K)
         np.insert([in_proportion(budget, split, whole=log.whole) for split in splits], 1, best.x, axis=0)
-        for budget, best in zip(wanted, solved, strict=True)
+        for budget, best in zip(budgets, solved, strict=True)
     ])  # fmt: skip
     halves, parts, refits, model, replayed = _resampled(log, arms, x, resampler, progress)
     now_model = problem.success_probability(x)
     now_replay = replay(log.rows, log.arms, x, stopped=stopped)
     identified = np.array([arm.identified for arm in arms])
-    found = []
-    for i, (budget, solution) in enumerate(zip(wanted, solved, strict=True)):
+    results = []
+    for i, (budget, solution) in enumerate(zip(budgets, solved, strict=True)):
         even, best, *logged = (
             Worth(
                 x[i, j], float(now_model[i, j].sum()), _ends(model[:, i, j], level),
@@ -135,7 +135,7 @@ def gains(
         )  # fmt: skip
         withheld = bool(now_model[i, 1][identified].sum() < _IDENTIFIED * best.model)
         over_even, over_logged = _held_out(halves, parts, budget, np.delete(x[i], 1, axis=0))
-        found.append(
+        results.append(
             Gain(
                 budget, even, best, logged[0] if logged else None,
                 bound=float(solution.bound), gap=float(solution.gap),
@@ -148,7 +148,7 @@ def gains(
                 withheld=withheld,
             )
         )  # fmt: skip
-    return found, refits
+    return results, refits
 
 
 def _resampled(

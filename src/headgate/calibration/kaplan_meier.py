@@ -13,13 +13,15 @@ from headgate.calibration.tally import tally
 from headgate.laws import Floats
 
 
-def product_limit(amount: Floats, seen: NDArray[np.bool_], weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def product_limit(
+    amount: Floats, is_event: NDArray[np.bool_], weights: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the amounts at which rows ended and, at each, successes, rows still open and the share that survives.
 
     `weights` may be a stack of resamples, (..., rows); then so are all but the amounts.
     """
     grid, place = np.unique(amount, return_inverse=True)
-    ended, events = (tally(place, w, grid.size) for w in (weights, weights * seen))
+    ended, events = (tally(place, w, grid.size) for w in (weights, weights * is_event))
     open_rows = np.cumsum(ended[..., ::-1], axis=-1)[..., ::-1]  # a row censored at x was still open at x
     with np.errstate(invalid="ignore", divide="ignore"):
         kept = np.where(open_rows > 0.0, 1.0 - events / open_rows, 1.0)
@@ -45,7 +47,7 @@ class KaplanMeier:
     """The largest amount anyone was given: beyond it nothing is known."""
 
     @classmethod
-    def of(cls, amount: ArrayLike, seen: ArrayLike, count: ArrayLike = 1.0) -> Self:
+    def of(cls, amount: ArrayLike, is_event: ArrayLike, count: ArrayLike = 1.0) -> Self:
         """Estimate from where each row ended, whether by success, and how many such rows there were.
 
         >>> KaplanMeier.of([1.0, 2.0, 3.0], [True, False, True]).reached.round(3)
@@ -53,7 +55,7 @@ class KaplanMeier:
         """
         x = np.asarray(amount, dtype=np.float64)
         w = np.broadcast_to(np.asarray(count, dtype=np.float64), x.shape)
-        grid, events, open_rows, survives = product_limit(x, np.asarray(seen, dtype=np.bool_), w)
+        grid, events, open_rows, survives = product_limit(x, np.asarray(is_event, dtype=np.bool_), w)
         some = events > 0.0
         d, n, survival = events[some], open_rows[some], survives[some]
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -106,8 +106,8 @@ def write_pseudo_students(
         answers = reader.answers(opened, source, lambda what: progress(what, 0, 0)).rows
         answers = answers.filter(answers.seconds > 0.0)  # nobody answers within the millisecond of entering
         counts = answers.group_by("question").agg(n=answers.count())
-        found = counts.filter(counts.n >= interactions).to_pandas()
-        rows = dict(zip(found.question, found.n, strict=True))
+        frame = counts.filter(counts.n >= interactions).to_pandas()
+        rows = dict(zip(frame.question, frame.n, strict=True))
         names = list(in_order(rows))
         if len(names) < select:
             raise InputError(
@@ -149,7 +149,7 @@ def _distances(
     progress: Callable[[str, int, int], None],
 ) -> dict[str, float]:
     """How far the fitted law of each question lies from its times; a hundred questions at a time."""
-    found: dict[str, float] = {}
+    distances: dict[str, float] = {}
     for start in range(0, len(names), _TOGETHER):
         some = names[start : start + _TOGETHER]
         before = engine.kept
@@ -160,9 +160,9 @@ def _distances(
         same = np.ones(arm.size)
         rows = Rows(arm, np.inf * same, right, seconds, same.astype(np.int64))
         fits = fit_arms(of_rows(rows, len(some), "all", trim=trim), some, law=law)
-        found |= {fit.name: float(fit.ks) if np.isfinite(fit.ks) else np.inf for fit in fits}
-        progress("fitting questions", len(found), len(names))
-    return found
+        distances |= {fit.name: float(fit.ks) if np.isfinite(fit.ks) else np.inf for fit in fits}
+        progress("fitting questions", len(distances), len(names))
+    return distances
 
 
 def _csv(table: Any, names: list[str]) -> str:

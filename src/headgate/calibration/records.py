@@ -61,12 +61,12 @@ class Records:
 
 def with_features(source: Table, columns: Sequence[str], blank: Any) -> dict[str, Table]:
     """Return a table's features as they are kept: numbers as they are, anything else as text; null where blank."""
-    found: dict[str, Table] = {}
+    features: dict[str, Table] = {}
     for place, name in enumerate(columns):
         column = source[name]
         plain = column.cast("float64") if column.type().is_numeric() else column.cast("string").strip()
-        found[f"{_COLUMN}{place}"] = blank(column).ifelse(None, plain)
-    return found
+        features[f"{_COLUMN}{place}"] = blank(column).ifelse(None, plain)
+    return features
 
 
 def kept_columns(features: Sequence[str], *, rounds: bool) -> list[str]:
@@ -92,17 +92,17 @@ def records_of(rows: Table, names: Sequence[str], features: Sequence[str], *, ro
     text = frame[[*kept_columns(features, rounds=rounds), "arm", "success", "allocation", "threshold"]].astype(str)
     frame = frame.iloc[np.lexsort([text[name].to_numpy() for name in text.columns])]  # engines have orders of their own
     place = {name: number for number, name in enumerate(names)}
-    given = frame["allocation"].to_numpy(dtype=np.float64, na_value=np.nan)
+    allocation = frame["allocation"].to_numpy(dtype=np.float64, na_value=np.nan)
     name_of_round = None
     if rounds:
-        said = frame["round"].to_numpy(dtype=object)
-        lost = np.array([value is None or value != value for value in said], dtype=np.bool_)  # noqa: PLR0124  # NaN
+        labels = frame["round"].to_numpy(dtype=object)
+        lost = np.array([value is None or value != value for value in labels], dtype=np.bool_)  # noqa: PLR0124  # NaN
         if lost.any():
             raise InputError(f"every row must say its round, got {int(lost.sum())} rows without one")
-        name_of_round = said.astype(str)
+        name_of_round = labels.astype(str)
     return Records(
         arm=np.array([place[str(name)] for name in frame["arm"]], dtype=np.int64),
-        allocation=np.where(np.isnan(given), np.inf, given),
+        allocation=np.where(np.isnan(allocation), np.inf, allocation),
         success=frame["success"].to_numpy(dtype=np.bool_),
         threshold=frame["threshold"].to_numpy(dtype=np.float64, na_value=np.nan),
         round=name_of_round,

@@ -20,7 +20,7 @@ from headgate.calibration.kaplan_meier import product_limit
 from headgate.calibration.log import Log, Rows
 from headgate.laws import Floats
 
-LEAST = 20  # rows that were given enough, below which a share is not counted
+LEAST = 20  # a share is not counted where fewer rows than this were given enough
 
 
 class Seen(NamedTuple):
@@ -48,23 +48,23 @@ class Seen(NamedTuple):
         share = np.where(rows >= self.least, share, np.nan)
         return np.where(amounts <= 0.0, 0.0, share)
 
-    def told(self, amounts: Floats) -> Floats:
+    def row_counts(self, amounts: Floats) -> Floats:
         """Return how many rows tell of each amount, (..., amounts): of what was spent, those still open there."""
         return self._counted(np.asarray(amounts, dtype=np.float64))[0]
 
     def _counted(self, amounts: Floats) -> tuple[Floats, Floats]:
-        return self._stopped(amounts) if self.stopped else self._given(amounts)
+        return self._of_times(amounts) if self.stopped else self._of_allocations(amounts)
 
-    def _given(self, amounts: Floats) -> tuple[Floats, Floats]:
+    def _of_allocations(self, amounts: Floats) -> tuple[Floats, Floats]:
         """How many rows were given each amount, and the share of them that succeeds within it."""
-        given = self.allocation[:, None] >= amounts * (1.0 - 1e-12)  # (rows, amounts)
-        within = np.zeros(given.shape, dtype=np.bool_)
+        enough = self.allocation[:, None] >= amounts * (1.0 - 1e-12)  # (rows, amounts)
+        within = np.zeros(enough.shape, dtype=np.bool_)
         np.less_equal(self.threshold[:, None], amounts, out=within, where=self.success[:, None])
-        rows = self.weights @ given
+        rows = self.weights @ enough
         with np.errstate(invalid="ignore", divide="ignore"):
-            return rows, np.asarray((self.weights @ (given & within)) / rows)
+            return rows, np.asarray((self.weights @ (enough & within)) / rows)
 
-    def _stopped(self, amounts: Floats) -> tuple[Floats, Floats]:
+    def _of_times(self, amounts: Floats) -> tuple[Floats, Floats]:
         """How many rows were still open at the last amount that ended one, and Kaplan and Meier's curve."""
         ended = np.where(self.success, self.threshold, self.allocation)
         grid, _, open_rows, survives = product_limit(ended, self.success, self.weights)
@@ -92,7 +92,7 @@ def replay(rows: Rows, arms: int, x: Floats, *, stopped: bool = False) -> Floats
     array([0.  , 0.25, 1.  ,  nan])
     """
     x = np.asarray(x, dtype=np.float64)
-    found = np.empty(x.shape)
+    shares = np.empty(x.shape)
     for arm in range(arms):
-        found[..., arm] = Seen.of(rows, arm, stopped=stopped).replay(x[..., arm].ravel()).reshape(x.shape[:-1])
-    return found
+        shares[..., arm] = Seen.of(rows, arm, stopped=stopped).replay(x[..., arm].ravel()).reshape(x.shape[:-1])
+    return shares

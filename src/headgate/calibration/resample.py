@@ -56,8 +56,8 @@ class Refits(NamedTuple):
 
     def reached(self, amounts: Floats) -> Floats:
         """G(x) at each amount, (resamples, amounts)."""
-        found = [np.asarray(part.law.cdf(amounts[:, None], part.rate)).T for part in self.parts]
-        return np.concatenate(found or [np.empty((0, len(amounts)))])
+        shares = [np.asarray(part.law.cdf(amounts[:, None], part.rate)).T for part in self.parts]
+        return np.concatenate(shares or [np.empty((0, len(amounts)))])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,18 +106,18 @@ class Resampler:
         if self._rounds is None or records is None:
             return ArmRows(Seen.of(self.log.rows, arm, stopped=stopped), self._rng)
         own = np.flatnonzero(records.arm == arm)
-        seen = Seen(
+        arm_log = Seen(
             records.allocation[own], records.success[own], records.threshold[own], np.ones(own.size), stopped
         )  # fmt: skip
         place = self._rounds[own]
-        return ArmRows(seen, self._rng, self._draws[:, place], self._sides[:, place])
+        return ArmRows(arm_log, self._rng, self._draws[:, place], self._sides[:, place])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmRows:
     """One arm's rows, to be drawn from."""
 
-    seen: Seen
+    arm_log: Seen
     rng: np.random.Generator
     draws: NDArray[np.uint8] | None = None
     """How often each row occurs in each resample, if its round decides that."""
@@ -126,55 +126,55 @@ class ArmRows:
     @property
     def size(self) -> int:
         """How many different rows there are."""
-        return int(self.seen.weights.size)
+        return int(self.arm_log.weights.size)
 
     def drawn(self, some: slice) -> Seen:
         """Return some of the resamples, weights (resamples, rows)."""
         if self.draws is None:
-            return poisson(self.seen, some.stop - some.start, self.rng)
-        return self.seen._replace(weights=self.draws[some].astype(np.float64), least=LEAST / 4)
+            return poisson(self.arm_log, some.stop - some.start, self.rng)
+        return self.arm_log._replace(weights=self.draws[some].astype(np.float64), least=LEAST / 4)
 
     def halves(self) -> Seen:
         """Return each row's place in the halves of the splits: weights (2 splits, rows), the halves in turn."""
         if self.sides is None:
-            return halves(self.seen, SPLITS, self.rng)
+            return halves(self.arm_log, SPLITS, self.rng)
         both = np.stack([self.sides, ~self.sides], axis=1).astype(np.float64)
-        return self.seen._replace(weights=both.reshape(2 * SPLITS, -1), least=LEAST / 4)
+        return self.arm_log._replace(weights=both.reshape(2 * SPLITS, -1), least=LEAST / 4)
 
 
-def poisson(seen: Seen, count: int, rng: np.random.Generator) -> Seen:
+def poisson(arm_log: Seen, count: int, rng: np.random.Generator) -> Seen:
     """Return resamples: every row occurs Poisson(1) times, so equal rows that occurred n times Poisson(n) times."""
-    drawn = rng.poisson(seen.weights, (count, seen.weights.size)).astype(np.float64)
-    return seen._replace(weights=drawn, least=LEAST / 4)  # what all rows can tell, a resample should
+    drawn = rng.poisson(arm_log.weights, (count, arm_log.weights.size)).astype(np.float64)
+    return arm_log._replace(weights=drawn, least=LEAST / 4)  # what all rows can tell, a resample should
 
 
-def halves(seen: Seen, splits: int, rng: np.random.Generator) -> Seen:
+def halves(arm_log: Seen, splits: int, rng: np.random.Generator) -> Seen:
     """Return each row's place in the halves of some random splits: weights (2 splits, rows), the halves in turn."""
-    first = rng.binomial(seen.weights.astype(np.int64), 0.5, (splits, seen.weights.size)).astype(np.float64)
-    both = np.stack([first, seen.weights - first], axis=1)
-    return seen._replace(weights=both.reshape(2 * splits, -1), least=LEAST / 4)
+    first = rng.binomial(arm_log.weights.astype(np.int64), 0.5, (splits, arm_log.weights.size)).astype(np.float64)
+    both = np.stack([first, arm_log.weights - first], axis=1)
+    return arm_log._replace(weights=both.reshape(2 * splits, -1), least=LEAST / 4)
 
 
-def refit(arm: ArmFit, seen: Seen, *, whole: bool) -> Refit:
+def refit(arm: ArmFit, arm_log: Seen, *, whole: bool) -> Refit:
     """Fit the arm's law again to each resample, at coarse points, from where all rows put it.
 
     The law stays the one chosen, and what was trimmed stays trimmed.
     """
-    resamples = seen.weights.shape[0]
+    resamples = arm_log.weights.shape[0]
     if arm.fit is None:
         return Refit(arm.law, np.full(resamples, arm.rate), np.zeros(resamples))
     low, high = arm.kept
-    shows = seen.success | (arm.basis == "all")
+    shows = arm_log.success | (arm.basis == "all")
     with np.errstate(invalid="ignore"):
-        keep = ~shows | ((seen.threshold >= low) & (seen.threshold <= high))
-    weights = seen.weights * keep
-    amount = np.where(seen.threshold > 0.0, seen.threshold, float(arm.points.seen.min()))
-    used, failed = shows & keep, ~seen.success & (arm.basis == "censored")
-    found = _joined(amount, weights, used, whole=whole)
-    cut = _joined(seen.allocation, weights, failed, whole=whole)
+        keep = ~shows | ((arm_log.threshold >= low) & (arm_log.threshold <= high))
+    weights = arm_log.weights * keep
+    amount = np.where(arm_log.threshold > 0.0, arm_log.threshold, float(arm.points.thresholds.min()))
+    used, failed = shows & keep, ~arm_log.success & (arm.basis == "censored")
+    events = _joined(amount, weights, used, whole=whole)
+    cut = _joined(arm_log.allocation, weights, failed, whole=whole)
     points = Points(
-        arm.basis, *found, *cut,
-        successes=weights @ seen.success, trials=weights.sum(axis=-1),
+        arm.basis, *events, *cut,
+        successes=weights @ arm_log.success, trials=weights.sum(axis=-1),
         low=np.full(resamples, low), high=np.full(resamples, high), whole=whole,
     )  # fmt: skip
     family = arm.fit.family.only(np.zeros(resamples, dtype=np.int64))

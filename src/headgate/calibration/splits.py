@@ -36,35 +36,35 @@ def in_proportion(budget: float, weights: Floats, *, whole: bool) -> Floats:
     if not whole:
         return np.asarray(x)
     floor = np.floor(x + 1e-9)
-    left = int(np.floor(budget + 1e-9) - floor.sum())
-    floor[np.argsort(-(x - floor), kind="stable")[:left]] += 1.0
+    rest = int(np.floor(budget + 1e-9) - floor.sum())
+    floor[np.argsort(-(x - floor), kind="stable")[:rest]] += 1.0
     return np.asarray(floor)
 
 
 def mean_allocations(log: Log) -> Floats | None:
     """What each arm was given on average, or None if the log does not say of every arm."""
     rows = log.rows
-    said = np.isfinite(rows.allocation)
-    count = np.where(said, rows.count, 0).astype(np.float64)
-    spent = tally(rows.arm, count * np.where(said, rows.allocation, 0.0), log.arms)
+    known = np.isfinite(rows.allocation)
+    count = np.where(known, rows.count, 0).astype(np.float64)
+    spent = tally(rows.arm, count * np.where(known, rows.allocation, 0.0), log.arms)
     total = tally(rows.arm, count, log.arms)
     return np.asarray(spent / total) if np.all(total > 0.0) else None
 
 
 def usual_budgets(log: Log) -> tuple[float, ...]:
     """A quarter, a half and all of what a round usually had: the log's budgets, its mean allocations, or medians."""
-    given = mean_allocations(log)
+    means = mean_allocations(log)
     if log.budgets is not None and log.budgets.size:
         total = float(np.median(log.budgets))
-    elif given is not None:
-        total = float(given.sum())
+    elif means is not None:
+        total = float(means.sum())
     else:
         total = 0.0
         for arm in range(log.arms):
-            seen = Seen.of(log.rows, arm)
-            shown = np.isfinite(seen.threshold)
+            arm_log = Seen.of(log.rows, arm)
+            shown = np.isfinite(arm_log.threshold)
             if shown.any():
-                total += float(quantiles(seen.threshold[shown], seen.weights[shown], (0.5,))[0])
+                total += float(quantiles(arm_log.threshold[shown], arm_log.weights[shown], (0.5,))[0])
     budgets = [float(f"{total * part:.3g}") for part in (0.25, 0.5, 1.0)]
     if log.whole:
         budgets = [max(1.0, float(round(budget))) for budget in budgets]

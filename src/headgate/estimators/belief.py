@@ -50,33 +50,33 @@ def misfits(
     form: Standard, whole: NDArray[np.bool_], rate: Floats, activation: Floats, evidence: Evidence, level: float = LEVEL
 ) -> tuple[Misfit, ...]:
     """Return the regions that contradict the curves `activation` times G(., rate), (..., K), the worst one first."""
-    found = hazards(form, whole, rate, activation, evidence)
+    comparison = hazards(form, whole, rate, activation, evidence)
     played, failed = evidence.counts("played"), evidence.counts("failed")
     tried, won = (np.add.reduceat(v, STARTS, axis=-1) for v in (played, played - failed))
     with np.errstate(all="ignore"):
-        by_threshold = tail(found.seen, found.expected, np.inf)
-        by_allocation = tail(won, found.hoped, tried)
+        by_threshold = tail(comparison.observed, comparison.expected, np.inf)
+        by_allocation = tail(won, comparison.expected_by_allocation, tried)
     cut = level / (2.0 * by_threshold.size)
     edges = np.append(evidence.edges[STARTS], evidence.max_budget)
     kinds: tuple[tuple[Literal["threshold", "allocation"], Floats, Floats, Floats], ...] = (
-        ("threshold", by_threshold, found.seen, found.expected),
-        ("allocation", by_allocation, won, found.hoped),
+        ("threshold", by_threshold, comparison.observed, comparison.expected),
+        ("allocation", by_allocation, won, comparison.expected_by_allocation),
     )
     result = []
-    for by, chance, seen, expected in kinds:
+    for by, chance, observed, expected in kinds:
         for index in zip(*np.nonzero(chance < cut), strict=True):
             *row, arm, region = (int(i) for i in index)
             low, high = float(edges[region]), float(edges[region + 1])
             where = (*row, arm) if row else arm
             result.append(
-                Misfit(where, by, low, high, float(seen[index]), float(expected[index]), float(chance[index]))
+                Misfit(where, by, low, high, float(observed[index]), float(expected[index]), float(chance[index]))
             )
     return tuple(sorted(result, key=lambda misfit: misfit.chance))
 
 
-def tail(seen: Floats, expected: Floats, tried: Floats | float) -> Floats:
+def tail(observed: Floats, expected: Floats, tried: Floats | float) -> Floats:
     """Twice the smaller tail of a binomial number of `tried` rounds; of a Poisson number if they are infinite."""
-    many, few = np.ceil(seen - 1e-9), np.floor(seen + 1e-9)
+    many, few = np.ceil(observed - 1e-9), np.floor(observed + 1e-9)
     if np.ndim(tried) == 0:
         above, below = special.gammainc(np.maximum(many, 1e-300), expected), special.gammaincc(few + 1.0, expected)
         return np.asarray(np.minimum(2.0 * np.minimum(np.where(many > 0.0, above, 1.0), below), 1.0))

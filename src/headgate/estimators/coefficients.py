@@ -17,7 +17,7 @@ from scipy.linalg import solve_triangular
 from headgate.evidence.information import ROWS, Information
 from headgate.laws import Floats
 
-_RIDGE = 1e-11  # of the scaled precision's diagonal: what rounding may have cost
+_RIDGE = 1e-11  # a share of the scaled precision's diagonal that is added to it: what rounding may have cost
 
 
 class Coefficients(NamedTuple):
@@ -125,7 +125,7 @@ class Posterior:
         count, width = columns.shape
         size = len(self.information.vector) // width
         blocks = self.covariance.reshape(size, width, size, width)
-        found = np.empty((count, size, size))
+        covariances = np.empty((count, size, size))
         pairs = [(c, e) for c in range(size) for e in range(c + 1)]
         stacked = np.concatenate([blocks[c, :, e, :] for c, e in pairs], axis=1)
         for start in range(0, count, ROWS):
@@ -133,9 +133,9 @@ class Posterior:
             product = (some @ stacked).reshape(len(some), len(pairs), width)
             for k, (c, e) in enumerate(pairs):
                 part = np.einsum("nw,nw->n", product[:, k], some)
-                found[start : start + ROWS, c, e] = found[start : start + ROWS, e, c] = part
+                covariances[start : start + ROWS, c, e] = covariances[start : start + ROWS, e, c] = part
         if not len(self.information.own):
-            return found
+            return covariances
         inverse, by_shared = self._inner
         o = inverse.shape[-1]
         mine = np.zeros((count, size, o))  # the row's columns as they meet what is the arm's own

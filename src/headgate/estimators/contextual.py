@@ -45,11 +45,11 @@ class ContextualEstimate(Estimate):
         whole = row[..., -1] > 0.0
         amount = np.where(whole, np.floor(amount), amount)
         with np.errstate(all="ignore"):  # an arm that gets nothing has no chance, and no slope
-            found = row_likelihood(
+            likelihood = row_likelihood(
                 row, maps, table, np.int64(REACHED), np.maximum(amount, 1e-300), self.predictors, np.empty(NUMBERS)
             )
-            chance = np.where(amount > 0.0, np.exp(found[..., VALUE]), 0.0)
-            slope = found[..., 1:4] / np.maximum(1.0 - chance, 1e-12)[..., None]  # of the logit
+            chance = np.where(amount > 0.0, np.exp(likelihood[..., VALUE]), 0.0)
+            slope = likelihood[..., 1:4] / np.maximum(1.0 - chance, 1e-12)[..., None]  # of the logit
             wide = _quantile(self.level) * np.sqrt(_quadratic(slope, self.covariance))
             middle = special.logit(chance)
             ends = np.stack([special.expit(middle - wide), special.expit(middle + wide)], axis=-1)

@@ -87,8 +87,8 @@ class Estimate(Shown):
 
     def describe(self) -> list[str]:
         """Say of each arm what is known: "known", "only activation * rate" or "not yet"; a batch row after row."""
-        known = np.where(self.product_identified, "only activation * rate", "not yet")
-        return [str(word) for word in np.where(self.identified, "known", known).ravel()]
+        words = np.where(self.product_identified, "only activation * rate", "not yet")
+        return [str(word) for word in np.where(self.identified, "known", words).ravel()]
 
     def columns(self) -> dict[str, Any]:
         """Return a tidy table as columns, a row for each arm: what is known, the numbers, and the ends of intervals.
@@ -118,11 +118,11 @@ class Estimate(Shown):
     def __repr__(self) -> str:
         arms = self.rate.shape[-1]
         batch = f"batch={self.rate.shape[:-1]}, " if self.rate.ndim > 1 else ""
-        known = f"{np.count_nonzero(self.identified)} of {self.rate.size} known"
+        words = f"{np.count_nonzero(self.identified)} of {self.rate.size} known"
         if batch:
-            return f"{type(self).__name__}({batch}arms={arms}, {known})"
+            return f"{type(self).__name__}({batch}arms={arms}, {words})"
         names = (self.names or usual_names(arms))[:4]
         shown = [
             f"{name}: p {p:.3g}, rate {r:.3g}" for name, p, r in zip(names, self.activation, self.rate, strict=False)
         ]
-        return f"{type(self).__name__}({known}; {'; '.join(shown)}{'; ...' if arms > 4 else ''})"
+        return f"{type(self).__name__}({words}; {'; '.join(shown)}{'; ...' if arms > 4 else ''})"

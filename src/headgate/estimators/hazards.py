@@ -35,12 +35,12 @@ class Hazards(NamedTuple):
 
     activation: Floats
     """Of the curve, (..., K)."""
-    seen: Floats
+    observed: Floats
     """Successes by region of their thresholds, (..., K, 33)."""
     expected: Floats
-    """What the hazard lets expect there."""
-    hoped: Floats
-    """By region of the allocations, the sum of p G(x)."""
+    """How many the hazard lets expect there."""
+    expected_by_allocation: Floats
+    """Successes expected by region of the allocations: the sum of p G(x)."""
     cumulative: Floats
     """H at the bins' edges, (..., K, 130)."""
     gain: Floats

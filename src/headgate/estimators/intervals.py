@@ -63,8 +63,8 @@ def likelihood(
     >>> from headgate.laws import Exponential
     >>> thresholds = np.array([0.3, 0.8, 1.1, 2.0, 0.5, np.nan, np.nan, np.nan])
     >>> rows = Evidence.of_rows(np.zeros(8, int), np.full(8, 5.0), thresholds > 0.0, thresholds)
-    >>> found = likelihood(Exponential(), rows)
-    >>> found.rate.round(2), found.activation.round(2)
+    >>> estimate = likelihood(Exponential(), rows)
+    >>> estimate.rate.round(2), estimate.activation.round(2)
     (array([1.02]), array([0.63]))
     """
     law = as_law(law)
@@ -74,26 +74,26 @@ def likelihood(
     if law.arm_axis() not in ((), (evidence.arms,)):
         raise ShapeError(f"{law} does not fit {evidence.arms} arms")
     peak = most_likely(law, evidence, prior, form)
-    found, shapes = peak.fit, peak.shapes
-    cov = found.covariance if shapes is None else _with_shapes(found.covariance, shapes)
+    fit, shapes = peak.fit, peak.shapes
+    cov = fit.covariance if shapes is None else _with_shapes(fit.covariance, shapes)
     z = float(special.ndtri(0.5 + level / 2.0))
     if interval == "fisher" or shapes is not None:
         spread = z * np.sqrt(cov[..., [0, 2]])
-        low, high = found.theta - spread, found.theta + spread
+        low, high = fit.theta - spread, fit.theta + spread
     else:
-        low, high = _likelihood_ratio(peak.form, peak.whole, evidence, prior, found, z * z)
-    p = special.expit(found.theta[..., 1])
+        low, high = _likelihood_ratio(peak.form, peak.whole, evidence, prior, fit, z * z)
+    p = special.expit(fit.theta[..., 1])
     # The delta method on log p + log rate.
     product = cov[..., 0] + 2.0 * (1.0 - p) * cov[..., 1] + (1.0 - p) ** 2 * cov[..., 2]
-    seen = evidence.successes > 0.0
-    known = seen & (cov[..., 0] < _KNOWN**2) & (cov[..., 2] * (1.0 - p) ** 2 < _KNOWN**2)
+    has_success = evidence.successes > 0.0
+    known = has_success & (cov[..., 0] < _KNOWN**2) & (cov[..., 2] * (1.0 - p) ** 2 < _KNOWN**2)
     return Estimate(
         activation=p,
-        rate=np.exp(found.theta[..., 0]),
+        rate=np.exp(fit.theta[..., 0]),
         activation_interval=special.expit(np.stack([low[..., 1], high[..., 1]], axis=-1)),
         rate_interval=np.exp(np.stack([low[..., 0], high[..., 0]], axis=-1)),
         identified=known,
-        product_identified=known | (seen & (product < _KNOWN**2)),
+        product_identified=known | (has_success & (product < _KNOWN**2)),
         source=Source(law, evidence.copy(), level, peak.form, peak.whole),
         shape=None if shapes is None else np.exp(shapes.log_shape),
         shape_interval=None if shapes is None else np.exp(_around(shapes.log_shape, z * np.sqrt(shapes.variance))),
@@ -136,16 +136,16 @@ def _with_shapes(covariance: Floats, shapes: ShapeFit) -> Floats:
 
 
 def _likelihood_ratio(
-    form: Standard, integer: NDArray[np.bool_], evidence: Evidence, prior: Floats | None, found: Fit, cut: float
+    form: Standard, integer: NDArray[np.bool_], evidence: Evidence, prior: Floats | None, fit: Fit, cut: float
 ) -> tuple[Floats, Floats]:
     """Where twice the drop of the profile likelihood reaches `cut`, on both sides of both coordinates."""
     from headgate.kernels.profile import profile_ends  # noqa: PLC0415  # machine code loads on first use
 
     if prior is None:  # the likelihood alone, from its own maximum
-        prior = np.zeros((*found.theta.shape[:-1], 4))
-        found = maximum(form, integer, evidence, prior, found.theta)
+        prior = np.zeros((*fit.theta.shape[:-1], 4))
+        fit = maximum(form, integer, evidence, prior, fit.theta)
     low, high = profile_ends(
         form.base, form.a, form.b, form.shift, form.cap, form.table, integer,
-        evidence.bins, evidence.edges, prior, found.theta, found.covariance[..., [0, 2]], found.value, cut,
+        evidence.bins, evidence.edges, prior, fit.theta, fit.covariance[..., [0, 2]], fit.value, cut,
     )  # fmt: skip
     return low, high

@@ -25,8 +25,8 @@ _STEPS = 25
 _MOST = 1e5  # curvature of a row beyond which it counts no more: far in a tail it would rule for ever
 _CLOSE = 1e-4  # the search ends where a step can gain less: a seventieth of a standard deviation
 _HALVINGS = 12
-_FARTHEST = 3.0  # that a step may move a predictor
-_NEAR = 0.1  # that predictors may move while their information is taken to be the same
+_FARTHEST = 3.0  # how far a step may move a predictor
+_NEAR = 0.1  # how far predictors may move while their information is taken to be the same
 FAR = 30.0
 """How far from log max_budget log medians are followed."""
 
@@ -40,9 +40,8 @@ class Rows(NamedTuple):
     table: Floats
     kind: NDArray[np.int64]
     amount: Floats
-    given: Floats
-    """What each arm got."""
-    told: float
+    allocation: Floats
+    threshold_share: float
     """The share of successes that tell their threshold."""
     columns: Floats
     """1 and the features: (n, d + 1)."""
@@ -64,12 +63,18 @@ class Rows(NamedTuple):
         from headgate.kernels.regression import row_information  # noqa: PLC0415  # loads on first use
 
         with np.errstate(all="ignore"):  # the kernel counts on infinities, and handles them
-            found = row_information(
-                self.candidate, self.maps, self.table, self.given, self.told, self._followed(phi), np.empty(6)
+            information = row_information(
+                self.candidate,
+                self.maps,
+                self.table,
+                self.allocation,
+                self.threshold_share,
+                self._followed(phi),
+                np.empty(6),
             )
         size = phi.shape[1]
-        found = self._weighed(_finite(found, 0.0))
-        return positive(found[:, _INFORMATION[:size, :size]])
+        information = self._weighed(_finite(information, 0.0))
+        return positive(information[:, _INFORMATION[:size, :size]])
 
     def likelihood(self, phi: Floats) -> Floats:
         """Return value and gradient of each row at its predictors (n, C): (n, 4)."""
@@ -77,20 +82,20 @@ class Rows(NamedTuple):
 
         theta = self._followed(phi)
         with np.errstate(all="ignore"):  # the kernel counts on infinities, and handles them
-            found = row_likelihood(
+            likelihood = row_likelihood(
                 self.candidate, self.maps, self.table, self.kind, self.amount, theta, np.empty(NUMBERS)
             )
-        return self._weighed(_finite(found, -1e30))
+        return self._weighed(_finite(likelihood, -1e30))
 
-    def _weighed(self, found: Floats) -> Floats:
-        return np.asarray(found if self.weight is None else found * self.weight[:, None])
+    def _weighed(self, values: Floats) -> Floats:
+        return np.asarray(values if self.weight is None else values * self.weight[:, None])
 
 
-def _finite(found: Floats, least: float) -> Floats:
+def _finite(values: Floats, least: float) -> Floats:
     """Return numbers as they are, but for those that are none."""
-    if np.isfinite(found.sum()):  # one pass, where all of them are
-        return found
-    return np.nan_to_num(found, copy=False, nan=0.0, posinf=1e30, neginf=least)
+    if np.isfinite(values.sum()):  # one pass, where all of them are
+        return values
+    return np.nan_to_num(values, copy=False, nan=0.0, posinf=1e30, neginf=least)
 
 
 class Absorbed(NamedTuple):
@@ -113,41 +118,41 @@ def absorbed(prior: Posterior, rows: Rows, start: Coefficients | None = None) ->
     """
     at = prior.mean if start is None else start
     phi = at.predictors(rows.columns, rows.arm)
-    found = rows.likelihood(phi)
+    likelihood = rows.likelihood(phi)
     before = prior.loss(prior.mean)
-    height = found[:, 0].sum() - prior.loss(at)
-    seen, place, gain = _Seen.at(prior, rows, phi, found), phi, 0.0
+    height = likelihood[:, 0].sum() - prior.loss(at)
+    expansion, place, gain = _Expansion.at(prior, rows, phi, likelihood), phi, 0.0
     for _ in range(_STEPS):
-        target = seen.after.mean
-        if seen.after.loss(at) - seen.after.loss(target) < _CLOSE:  # as the quadratic has it
+        target = expansion.after.mean
+        if expansion.after.loss(at) - expansion.after.loss(target) < _CLOSE:  # as the quadratic has it
             break
         way = target.predictors(rows.columns, rows.arm) - phi
         share = min(1.0, _FARTHEST / max(np.abs(way).max(), _FARTHEST))
         for _ in range(_HALVINGS):
             trial, phi_trial = at.towards(target, share), phi + share * way
-            found_trial = rows.likelihood(phi_trial)
-            height_trial = found_trial[:, 0].sum() - prior.loss(trial)
+            likelihood_trial = rows.likelihood(phi_trial)
+            height_trial = likelihood_trial[:, 0].sum() - prior.loss(trial)
             if height_trial >= height:
                 break
             share *= 0.5
         else:
             break
         before_gain, gain = gain, height_trial - height
-        at, phi, found, height = trial, phi_trial, found_trial, height_trial
+        at, phi, likelihood, height = trial, phi_trial, likelihood_trial, height_trial
         if share < 1.0 or gain > 0.25 * before_gain > 0.0:
-            seen, place = _Seen.at(prior, rows, phi, found), phi
+            expansion, place = _Expansion.at(prior, rows, phi, likelihood), phi
         else:  # information costs most: it is kept while steps with it get on
-            seen = seen.moved(prior, rows, phi, found)
+            expansion = expansion.moved(prior, rows, phi, likelihood)
         if gain < _CLOSE:
             break
     if np.abs(phi - place).max() > _NEAR:
-        seen = _Seen.at(prior, rows, phi, found)
-    log_evidence = height + before - 0.5 * (seen.after.log_determinant() - prior.log_determinant())
-    return Absorbed(seen.bend, seen.slope, seen.sum, log_evidence)
+        expansion = _Expansion.at(prior, rows, phi, likelihood)
+    log_evidence = height + before - 0.5 * (expansion.after.log_determinant() - prior.log_determinant())
+    return Absorbed(expansion.bend, expansion.slope, expansion.sum, log_evidence)
 
 
-class _Seen(NamedTuple):
-    """Rows expanded somewhere."""
+class _Expansion(NamedTuple):
+    """The rows' log likelihood as a quadratic around some predictors."""
 
     bend: Floats
     less: Floats
@@ -158,9 +163,9 @@ class _Seen(NamedTuple):
     """With the prior."""
 
     @classmethod
-    def at(cls, prior: Posterior, rows: Rows, phi: Floats, found: Floats) -> _Seen:
-        """Expand at predictors phi (n, C), where the rows' likelihood is `found`."""
-        bend, gradient = rows.information(phi), found[:, 1 : 1 + phi.shape[1]]
+    def at(cls, prior: Posterior, rows: Rows, phi: Floats, likelihood: Floats) -> _Expansion:
+        """Expand at predictors phi (n, C), with the rows' `likelihood` and its slopes there."""
+        bend, gradient = rows.information(phi), likelihood[:, 1 : 1 + phi.shape[1]]
         steep = np.maximum(np.trace(bend, axis1=1, axis2=2), np.abs(gradient).max(axis=1))
         less = _MOST / np.maximum(steep, _MOST)  # in both alike, so that they point to where they did
         if less.min() < 1.0:
@@ -171,9 +176,9 @@ class _Seen(NamedTuple):
         total.add(rows.columns, rows.arm, bend, slope)
         return cls(bend, less, slope, total, Posterior(info.plus(total)))
 
-    def moved(self, prior: Posterior, rows: Rows, phi: Floats, found: Floats) -> _Seen:
+    def moved(self, prior: Posterior, rows: Rows, phi: Floats, likelihood: Floats) -> _Expansion:
         """Take the gradients at other predictors, and the information as it is."""
-        slope = np.einsum("nce,ne->nc", self.bend, phi) + found[:, 1 : 1 + phi.shape[1]] * self.less[:, None]
+        slope = np.einsum("nce,ne->nc", self.bend, phi) + likelihood[:, 1 : 1 + phi.shape[1]] * self.less[:, None]
         vector, own_vector = np.zeros_like(self.sum.vector), np.zeros_like(self.sum.own_vector)
         total = replace(self.sum, vector=vector, own_vector=own_vector)
         total.add_slopes(rows.columns, rows.arm, slope)

@@ -24,7 +24,7 @@ from headgate.laws import Floats, Law
 
 _MEDIANS, _SPREADS = 61, 21  # points of the grid
 _FAR = 14.0  # how far from the largest amount log medians are looked for: six decades either way
-_WIDE = (-4.0, 3.0)  # spreads that are looked for
+_WIDE = (-4.0, 3.0)  # the least and the largest log spread that are looked for
 _PASSES = 4
 _HALVINGS = 40
 _TINY = 1e-300
@@ -138,9 +138,9 @@ def _curves(law: Law, spreads: tuple[float, ...]) -> list[Law]:
     """Return the law at each spread that it can have; itself alone if its shape is known."""
     if not law.is_open:
         return [law]
-    known, log_shapes = _shapes(law)
-    inside = [s for s in spreads if known[0] <= s <= known[-1]]
-    return [law.with_shape(float(v)) for v in np.exp(np.interp(inside, known, log_shapes))]
+    grid, log_shapes = _shapes(law)
+    inside = [s for s in spreads if grid[0] <= s <= grid[-1]]
+    return [law.with_shape(float(v)) for v in np.exp(np.interp(inside, grid, log_shapes))]
 
 
 @lru_cache(maxsize=64)

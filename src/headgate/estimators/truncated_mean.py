@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _REACH = 12.0  # the table holds log(rate * upper) from -12 to 12: evidence tells no smaller thresholds apart
 _FINEST = 256  # points to the unit of log rate
-_GOAL = 1e-12  # of the mean, between the table's points
+_GOAL = 1e-12  # the relative error of the mean between the table's points
 _NEWTON = 4
 
 
@@ -97,8 +97,8 @@ def paper_rate(law: Law, evidence: Evidence) -> Floats:
     than B was given, see the head of this file.
     """
     mean = seen_mean(evidence)
-    found = rate_of_mean(law, np.where(np.isnan(mean), 1.0, mean), evidence.max_budget)
-    return np.where(np.isnan(mean), np.nan, found)
+    rate = rate_of_mean(law, np.where(np.isnan(mean), 1.0, mean), evidence.max_budget)
+    return np.where(np.isnan(mean), np.nan, rate)
 
 
 def corrected_rate(law: Law, evidence: Evidence) -> Floats:
@@ -111,7 +111,7 @@ def corrected_rate(law: Law, evidence: Evidence) -> Floats:
     won = np.maximum(evidence.counts("played") - evidence.counts("failed") - evidence.counts("reached"), 0.0)
     spent = amounts["played"] - amounts["failed"] - amounts["reached"]
     upper = _playable(law, np.where(won > 0.0, spent / np.maximum(won, 1e-300), evidence.max_budget))
-    seen = np.sum(evidence.counts("seen") * evidence.means("seen"), axis=-1)
+    total = np.sum(evidence.counts("seen") * evidence.means("seen"), axis=-1)
     # Only the bins that anyone won in, and to the front, so that the last axis stays arms.
     used = np.flatnonzero(np.any(won > 0.0, axis=tuple(range(won.ndim - 1))))
     won, upper = (np.moveaxis(v[..., used], -1, 0) for v in (won, upper))
@@ -119,13 +119,13 @@ def corrected_rate(law: Law, evidence: Evidence) -> Floats:
     def excess(log_rate: Floats) -> Floats:
         means = law.truncated_mean(np.exp(log_rate), upper)
         expected = _sum_of_bins(np.where(won > 0.0, won * means, 0.0))
-        return np.asarray(np.log(np.maximum(expected, 1e-300)) - np.log(np.maximum(seen, 1e-300)))
+        return np.asarray(np.log(np.maximum(expected, 1e-300)) - np.log(np.maximum(total, 1e-300)))
 
     size = -np.log(evidence.max_budget)
-    found = np.exp(bracketed_root(excess, np.full(seen.shape, size - 16.0), np.full(seen.shape, size + 24.0)))
+    rate = np.exp(bracketed_root(excess, np.full(total.shape, size - 16.0), np.full(total.shape, size + 24.0)))
     # Thresholds larger than any rate explains: the smallest rate searched.
-    found = np.where(np.isnan(found), np.exp(size - 16.0), found)
-    return np.where(evidence.counts("seen").any(axis=-1), found, np.nan)
+    rate = np.where(np.isnan(rate), np.exp(size - 16.0), rate)
+    return np.where(evidence.counts("seen").any(axis=-1), rate, np.nan)
 
 
 def _playable(law: Law, amounts: Floats) -> Floats:
@@ -143,8 +143,8 @@ def paper_activation(law: Law, evidence: Evidence, rate: Floats) -> Floats:
 
     The paper's: n successes, of as many as an arm that is always active would have had. 0 before the first success.
     """
-    known = np.where(np.isnan(rate), 1.0 / evidence.max_budget, rate)
-    reach = law.cdf(np.moveaxis(_playable(law, evidence.means("played")), -1, 0), known)
+    finite_rate = np.where(np.isnan(rate), 1.0 / evidence.max_budget, rate)
+    reach = law.cdf(np.moveaxis(_playable(law, evidence.means("played")), -1, 0), finite_rate)
     expected = _sum_of_bins(np.moveaxis(evidence.counts("played"), -1, 0) * reach)
     share = evidence.successes / np.maximum(expected, 1e-300)
     return np.where(evidence.successes > 0.0, np.minimum(share, 1.0), 0.0)

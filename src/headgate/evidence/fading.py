@@ -84,9 +84,9 @@ class Fading:
         """
         parts = []
         for ended, cells, forgotten in windows:
-            lost = PARTS if forgotten else PARTS - self.weight(self.age(ended, begins))
-            if lost:
-                parts.append(np.concatenate([cells[:, :3], cells[:, 3:] * lost], axis=1))
+            share = PARTS if forgotten else PARTS - self.weight(self.age(ended, begins))
+            if share:
+                parts.append(np.concatenate([cells[:, :3], cells[:, 3:] * share], axis=1))
         return added(parts)
 
 
@@ -104,9 +104,9 @@ def added(tables: Sequence[Cells]) -> Cells:
     first = np.flatnonzero(np.diff(place[order], prepend=-_MOST_ROWS * 8 * BINS))
     if not first.size:
         return np.empty((0, 5), dtype=np.int64)
-    found = every[order[first]]
-    found[:, 3:] = np.add.reduceat(every[order, 3:], first, axis=0)
-    return np.ascontiguousarray(found[found[:, 3:].any(axis=1)])
+    cells = every[order[first]]
+    cells[:, 3:] = np.add.reduceat(every[order, 3:], first, axis=0)
+    return np.ascontiguousarray(cells[cells[:, 3:].any(axis=1)])
 
 
 def cells_of(bins: Floats) -> Cells:

@@ -151,9 +151,9 @@ class Evidence:
         won = np.atleast_1d(np.asarray(success))
         if won.dtype != np.bool_ and not np.isin(won, (0, 1)).all():
             raise FeedbackError(f"success must be true or false for each row, got {success!r}")
-        seen = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
-        if not who.shape == amount.shape == won.shape == seen.shape == (who.size,):
-            shapes = ", ".join(str(v.shape) for v in (who, amount, won, seen))
+        thresholds = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
+        if not who.shape == amount.shape == won.shape == thresholds.shape == (who.size,):
+            shapes = ", ".join(str(v.shape) for v in (who, amount, won, thresholds))
             raise ShapeError(f"arm, x, success and threshold must be of one length, got {shapes}")
         count = int(who.max(initial=0)) + 1 if arms is None else arms
         evidence = cls.empty(count, float(amount.max(initial=0.0)) if max_budget is None else max_budget)
@@ -161,14 +161,14 @@ class Evidence:
         for wrong, error, rule in (
             ((who < 0) | (who >= count), UnknownArmError, f"arm {{0}} is not one of the {count} arms"),
             (amount > evidence.max_budget, AllocationError, f"x {{1}} is more than max_budget {max_budget}"),
-            (won & ~((seen >= 0.0) & (seen <= amount) | np.isnan(seen)), FeedbackError,
+            (won & ~((thresholds >= 0.0) & (thresholds <= amount) | np.isnan(thresholds)), FeedbackError,
              "a success needs 0 <= threshold <= x, or NaN where it is not known, got threshold {2} and x {1}"),
             (won & (amount <= 0.0), FeedbackError, "a success needs an allocation above 0, got x {1}"),
         ):  # fmt: skip
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise error(f"row {row}: " + rule.format(who[row], amount[row], seen[row]))
-        record_rows(evidence.bins, evidence.edges, who.astype(np.int64), amount, won, seen)
+                raise error(f"row {row}: " + rule.format(who[row], amount[row], thresholds[row]))
+        record_rows(evidence.bins, evidence.edges, who.astype(np.int64), amount, won, thresholds)
         return evidence
 
     def merge(self, other: Self) -> Self:
@@ -236,5 +236,6 @@ class Evidence:
         """
         bins, max_budget = plain.read(data, names)
         empty, arms = cls.empty(1, max_budget), data.get("arms")
-        known = tuple(arms) if names is None and isinstance(arms, Mapping) else None if names is None else tuple(names)
-        return cls(empty.max_budget, bins, empty.edges, known)
+        if names is None and isinstance(arms, Mapping):
+            names = tuple(arms)
+        return cls(empty.max_budget, bins, empty.edges, None if names is None else tuple(names))

@@ -70,12 +70,12 @@ def read(data: Any, names: Sequence[str] | None = None) -> tuple[Floats, float]:
 
 def _cells(arm: Floats) -> dict[str, list[list[float]]]:
     """Return the cells of one arm (kind, [count, sum], bin), kinds without any left out."""
-    found = {}
+    cells = {}
     for kind, place in KINDS.items():
-        held = np.flatnonzero(arm[place].any(axis=0))
-        if held.size:
-            found[kind] = [[int(b), *map(_number, arm[place, :, b].tolist())] for b in held]
-    return found
+        places = np.flatnonzero(arm[place].any(axis=0))
+        if places.size:
+            cells[kind] = [[int(b), *map(_number, arm[place, :, b].tolist())] for b in places]
+    return cells
 
 
 def _number(value: float) -> float:
@@ -97,13 +97,13 @@ def _cells_of(data: Mapping[str, Any], names: Sequence[str] | None) -> Floats:
         shape = _batched(batch, len(arms))
     else:
         raise ParameterError(f"arms must be cells by name, or a list of them, got {_short(arms)}")
-    found = np.zeros((math.prod(shape), len(KINDS), 2, BINS))
+    bins = np.zeros((math.prod(shape), len(KINDS), 2, BINS))
     for name, place, kinds in items:
         if not isinstance(kinds, Mapping) or not kinds.keys() <= KINDS.keys():
             raise ParameterError(f"arm {name!r} must have cells by kind, {', '.join(KINDS)}, got {_short(kinds)}")
         for kind, cells in kinds.items():
-            _place(found[place, KINDS[kind]], cells, f"{kind} of arm {name!r}")
-    return found.reshape(*shape, len(KINDS), 2, BINS)
+            _place(bins[place, KINDS[kind]], cells, f"{kind} of arm {name!r}")
+    return bins.reshape(*shape, len(KINDS), 2, BINS)
 
 
 def _batched(batch: Any, rows: int) -> tuple[int, ...]:
@@ -131,9 +131,9 @@ def _place(histogram: Floats, cells: Any, where: str) -> None:
 
 
 def _first_version(data: Mapping[str, Any]) -> Floats:
-    found = np.zeros((*data["shape"], 3, 2, BINS))  # before there were successes without a threshold
-    found.reshape(-1)[np.asarray(data["where"], dtype=np.int64)] = data["what"]
-    return np.concatenate([found, np.zeros((*data["shape"], len(KINDS) - 3, 2, BINS))], axis=-3)
+    bins = np.zeros((*data["shape"], 3, 2, BINS))  # before there were successes without a threshold
+    bins.reshape(-1)[np.asarray(data["where"], dtype=np.int64)] = data["what"]
+    return np.concatenate([bins, np.zeros((*data["shape"], len(KINDS) - 3, 2, BINS))], axis=-3)
 
 
 def _check(bins: Floats) -> None:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 C = TypeVar("C")
-LEVEL = 0.95  # of every confidence interval on the page
+LEVEL = 0.95  # the level of every confidence interval on the page
 RECORD = "outcome.json"
-FORMAT = 3  # of the record and its numbers: one with another is as good as none
+FORMAT = 3  # the version of the record and its numbers: a record of another version is not read
 
 
 @final
@@ -116,8 +116,8 @@ class Part:
             if record["format"] != FORMAT:
                 return None
             results = {key: Result.from_parquet(folder / key / "result.parquet") for key in record["results"]}
-            made = type(experiment.full)
-            config = made(**{key: tuple(v) if isinstance(v, list) else v for key, v in record["config"].items()})
+            options = {key: tuple(v) if isinstance(v, list) else v for key, v in record["config"].items()}
+            config = type(experiment.full)(**options)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         outcome = Outcome(record["source"], results, record["numbers"])

@@ -23,7 +23,7 @@ LIMIT_SAYS = (
     "with a prior may lie below it: what it knows beforehand is worth rounds of data, and rounds before the last "
     "digits matter cost less than c*/t."
 )
-_HIDDEN = {lineup.WIDER}  # in the table only
+_HIDDEN = {lineup.WIDER}  # policies that are in the table only, not drawn
 _LOOKS: dict[str, dict[str, Any]] = {
     lineup.WRITTEN: {"color": style.VERMILLION},
     lineup.SCALED: {"color": style.ORANGE, "width": 2.0},

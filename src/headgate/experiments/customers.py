@@ -44,8 +44,10 @@ def customers(rng: np.random.Generator) -> tuple[list[dict[str, object]], hg.Pro
     )
     interest = -2.6 + 0.01 * age + np.array([0.5, 0.0, 0.8])[job] + np.array([0.0, -0.7, 2.2])[before]
     rate = np.exp(-0.9 + np.array([0.0, -0.3, 0.7])[job])
-    known = [{"age": float(a), "job": _JOBS[j], "before": _BEFORE[b]} for a, j, b in zip(age, job, before, strict=True)]
-    return known, hg.Problem(hg.DiscreteWeibull(1.0), 1.0 / (1.0 + np.exp(-interest)), rate)
+    records = [
+        {"age": float(a), "job": _JOBS[j], "before": _BEFORE[b]} for a, j, b in zip(age, job, before, strict=True)
+    ]
+    return records, hg.Problem(hg.DiscreteWeibull(1.0), 1.0 / (1.0 + np.exp(-interest)), rate)
 
 
 def call_customers(*, days: int, runs: int) -> Calls:
@@ -72,9 +74,9 @@ def _play(budget: float, days: int, seed: int) -> Floats:
     spread = hg.Uniform(hg.DiscreteWeibull(1.0), arms=_CUSTOMERS, max_budget=budget)
     worth = np.empty((days, 3))
     for day in range(days):
-        known, truth = customers(rng)
-        x = policy.allocate(budget, features=known)
-        policy.observe(x, truth.play(x, rng), features=known)
+        records, truth = customers(rng)
+        x = policy.allocate(budget, features=records)
+        policy.observe(x, truth.play(x, rng), features=records)
         worth[day] = [
             float(truth.expected_reward(spread.allocate(budget))),
             float(truth.expected_reward(x)),

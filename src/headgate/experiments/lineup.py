@@ -16,7 +16,7 @@ EVEN, THOMPSON = "even split", "Thompson"
 CORRECTED = "RA-UCB corrected, radii x 1e-6"
 PER_ARM = "RA-ETC, per arm"
 
-SCALE = 1e-6  # of both radii: brings the shape of the paper's figures back
+SCALE = 1e-6  # a factor of both radii: it brings the shape of the paper's figures back
 
 
 def quietly(make: Any, *arguments: Any, **options: Any) -> Policy:

@@ -13,7 +13,7 @@ from headgate.figures import draw_live
 from headgate.laws import Floats
 
 PLANNED, LEARNED, LIVE, LIVE_LEARNED = "best plan", "learned", "live", "live, learned"
-_STUDENT = 7  # whose round is drawn
+_STUDENT = 7  # the number of the student whose round is drawn
 
 
 class LiveQuiz(NamedTuple):

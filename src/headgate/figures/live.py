@@ -79,12 +79,12 @@ def draw_live(
 def _played(live: LiveRound, reach: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[_Stretch]:
     """Play the round; steps that follow each other on one arm are one stretch."""
     stretches: list[_Stretch] = []
-    gone = 0.0
+    start = 0.0
     while (step := live.next()) is not None:
         need = reach[step.arm] - live.x[step.arm]
         won = bool(need <= step.amount)
-        took = float(need) if won else step.amount
-        live.report(success=won, spent=took)
-        stretches.append(_Stretch(step.arm, gone, took, step.amount, won))
-        gone += took
+        length = float(need) if won else step.amount
+        live.report(success=won, spent=length)
+        stretches.append(_Stretch(step.arm, start, length, step.amount, won))
+        start += length
     return stretches

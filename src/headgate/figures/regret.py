@@ -45,11 +45,11 @@ def draw_curves(
 ) -> None:
     """Draw the curves on one pair of axes, `inches` high, and label them on the right."""
     for place, curve in enumerate(curves):
-        seen = (curve.mean > 0.0) & (curve.rounds >= 1) if log else np.ones(curve.mean.shape, dtype=np.bool_)
-        t, mean = curve.rounds[seen], curve.mean[seen]
+        drawable = (curve.mean > 0.0) & (curve.rounds >= 1) if log else np.ones(curve.mean.shape, dtype=np.bool_)
+        t, mean = curve.rounds[drawable], curve.mean[drawable]
         axes.plot(t, mean, curve.line, color=curve.color, linewidth=curve.width, zorder=3 + place)
         if curve.spread is not None:
-            sd = curve.spread[seen]
+            sd = curve.spread[drawable]
             low = np.maximum(mean - sd, _FLOOR * mean) if log else mean - sd
             axes.fill_between(t, low, mean + sd, color=curve.color, alpha=0.13, linewidth=0, zorder=2)
     scale = "log" if log else "linear"

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from headgate.rounds import Rounds
 
 __all__ = ["draw_amounts", "draw_estimate", "draw_log", "draw_plan", "draw_problem", "draw_result", "draw_rounds"]
-_MOST = 40  # rows of a figure
-_CURVES = 8  # curves that can be told apart
+_MOST = 40  # the most rows of a figure
+_CURVES = 8  # the most curves that can be told apart
 _COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE, SKY, PURPLE, OLIVE, style.INK)
 
 
@@ -139,11 +139,11 @@ def draw_log(log: Any, curve_of: Callable[[Any, int], Any], path: str | Path | N
     """Draw the share of successes by amount of the arms with most rows, by Kaplan and Meier."""
     rows = np.bincount(log.rows.arm, weights=log.rows.count, minlength=log.arms)
     shown = np.argsort(-rows, kind="stable")[:_CURVES].tolist()
-    found = [(log.names[arm], curve_of(log, arm)) for arm in shown]
+    curves = [(log.names[arm], curve_of(log, arm)) for arm in shown]
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        _steps(axes, [(name, *_to_end(c)) for name, c in found], [*_COLORS])
+        _steps(axes, [(name, *_to_end(c)) for name, c in curves], [*_COLORS])
         axes.set_ylim(0.0, 1.0)
         axes.set_title(f"Successes by amount: {log.reading.used:,} {log.reading.counted}")
         axes.set_ylabel("share of successes (Kaplan-Meier)")

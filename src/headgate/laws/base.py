@@ -151,12 +151,12 @@ class Law(ABC):
         log_upper = np.broadcast_to(np.log(upper), shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_mean = np.broadcast_to(np.log(mean), shape)
-            found = bracketed_root(
+            log_rate = bracketed_root(
                 lambda log_rate: np.log(self._truncated_mean(np.exp(log_rate), upper)) - log_mean,
                 np.maximum(-_REACH - log_upper, -_REACH),
                 np.minimum(_REACH - log_upper, _REACH),
             )
-        rate = np.nan_to_num(np.exp(found), nan=0.0)
+        rate = np.nan_to_num(np.exp(log_rate), nan=0.0)
         return np.where(mean > self.whole_arms(*shape[-1:] or (1,)), rate, np.inf).reshape(shape)
 
     def sample(self, rate: ArrayLike, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Floats:

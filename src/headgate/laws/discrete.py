@@ -14,7 +14,7 @@ from headgate.laws.shape import Floats, Shape
 from headgate.laws.standard import Base, Standard
 
 _DIRECT = 4096  # terms summed one by one; beyond, Euler and Maclaurin
-_BLOCK = 512  # of these, at once
+_BLOCK = 512  # terms that are summed at once
 
 
 def _gap(lower: Floats, upper: Floats) -> Floats:

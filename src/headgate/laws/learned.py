@@ -23,7 +23,7 @@ from headgate.laws.standard import Base, Standard
 from headgate.laws.tabulated import tabulate
 
 _NEAR, _FAR = 1.8, 4.0  # shapes are looked for within a factor of 6 of the start, or 4 prior standard deviations of it
-_ROWS = 65  # of the table of a law without a closed base
+_ROWS = 65  # rows of the table of a law without a closed base
 
 
 class _Powers(NamedTuple):
@@ -109,9 +109,9 @@ def open_form(law: Law, arms: int) -> OpenForm | None:
         else:
             wide = float(np.sqrt(member.free.variance / first.variance))
             start = float(np.log(member.free.start)) - wide * mean
-            found = _powers(member)
-            form, row_bends = found.at(start), found.bends
-            scale[who], offset[who], powers[who] = wide, start, wide * np.array(found.powers)
+            family = _powers(member)
+            form, row_bends = family.at(start), family.bends
+            scale[who], offset[who], powers[who] = wide, start, wide * np.array(family.powers)
             limits[who] = (np.array(_range(member)) - start) / wide
         forms.append((form, who))
         bends.append(row_bends if form.base == Base.TABLE else bends[0])

@@ -30,8 +30,8 @@ class PerArm(Joined):
         """Check that each is the law of a single arm."""
         if not self.laws:
             raise ParameterError("a sequence of laws must not be empty")
-        given: tuple[object, ...] = self.laws  # whatever the caller gave
-        for arm, law in enumerate(given):
+        laws: tuple[object, ...] = self.laws  # whatever the caller gave
+        for arm, law in enumerate(laws):
             if not isinstance(law, Law) or isinstance(law, PerArm):
                 raise ParameterError(f"the law of arm {arm} must be a law, got {law!r}")
             if law.arm_axis() != ():

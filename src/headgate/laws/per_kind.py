@@ -64,9 +64,9 @@ class PerKind(Joined):
         shape = np.broadcast_shapes(self.arm_axis(), *(np.shape(v) for v in arguments))
         if shape[-2:] != self.arm_axis():
             raise ShapeError(f"arrays must end in axes of kinds and arms {self.arm_axis()}, got {shape}")
-        given = [np.broadcast_to(v, shape) for v in arguments]
+        arrays = [np.broadcast_to(v, shape) for v in arguments]
         return np.stack(
-            [getattr(law, method)(*(v[..., q, :] for v in given)) for q, law in enumerate(self.laws)], axis=-2
+            [getattr(law, method)(*(v[..., q, :] for v in arrays)) for q, law in enumerate(self.laws)], axis=-2
         )
 
     def _lipschitz_rate(self, upper: float, rate_range: RateRange) -> NoReturn:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _POINTS = ((np.arange(128)[:, None] + (1.0 + _NODES) / 2.0) / 128.0).ravel()
 _WEIGHTS = np.tile(_WEIGHTS / 256.0, 128)
-_MOST = 512  # means taken at once, for each 2048 points
+_MOST = 512  # means that are taken at once, where each takes 2048 points
 
 
 class ScaleLaw(Law):
@@ -71,12 +71,12 @@ class ScaleLaw(Law):
     def quantile0(self, q: Floats) -> Floats:
         """Invert F0 by a bracketed root search in log z."""
         shape = np.broadcast_shapes(q.shape, self.arm_axis())
-        found = bracketed_root(
+        log_x = bracketed_root(
             lambda log_z: self.cdf0(np.exp(log_z)) - q,
             np.full(shape, -690.0),
             np.full(shape, 690.0),
         )
-        return np.where(q <= 0.0, 0.0, np.where(q >= 1.0, np.inf, np.exp(found)))
+        return np.where(q <= 0.0, 0.0, np.where(q >= 1.0, np.inf, np.exp(log_x)))
 
     def _truncated_mean(self, rate: Floats, upper: Floats) -> Floats:
         with np.errstate(all="ignore"):

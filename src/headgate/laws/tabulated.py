@@ -27,8 +27,8 @@ _LOWEST = -1e4  # stands for log 0: far below any price, yet finite, so that int
 _FIRST = 1025  # knots before the first refinement: 13 to an e-fold where the support is (0, infinity)
 _FINE = 2e-14  # a piece that misses F0 by less than this is not split
 _DIGITS = 4e-15  # how far u may be off
-_NARROWEST = 1e-12  # nor is one of this width
-_MOST_ERROR = 0.05  # a law of which the table knows less than this is refused
+_NARROWEST = 1e-12  # a piece of this width or less is not split
+_MOST_ERROR = 0.05  # a law whose table may be off by more than this is refused
 _WOBBLE = 1e-7  # a log density may rise so much after its peak: rounding of the library that computes it
 
 
@@ -215,8 +215,8 @@ def _check_single_peak(law: ScaleLaw, log_density: Floats, mass: Floats) -> None
     A log density that falls short of its running maximum on the way up, or rises above its running minimum on the
     way down, by more than rounding explains, is refused.
     """
-    seen = log_density > -600.0
-    inner = np.flatnonzero(seen)
+    positive = log_density > -600.0
+    inner = np.flatnonzero(positive)
     if inner.size < 3 or not np.any(mass > 0.0):
         raise UnsupportedError(f"{law} has no density that can be tabulated")
     density = log_density[inner[0] : inner[-1] + 1]

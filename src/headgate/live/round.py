@@ -20,7 +20,7 @@ from headgate.names import Amounts, checked_names
 from headgate.oracle.limits import Limits
 
 VERSION = 1
-_ROUNDING = 1e-12  # of the budget, that is not worth a step
+_ROUNDING = 1e-12  # a share of the budget that is not worth a step
 _SETTINGS = ("value", "lower", "upper", "whole", "budget", "reward", "switching", "lookahead")
 
 
@@ -193,16 +193,16 @@ class LiveRound:
             raise FeedbackError(f"there is no step to report{' after the end' * at.ended}: ask for one with next()")
         if success not in (True, False):
             raise FeedbackError(f"success must be true or false, got {success!r}")
-        took = step.amount if spent is None else _one_number(spent)
-        if took > step.amount * (1.0 + _ROUNDING):
+        amount = step.amount if spent is None else _one_number(spent)
+        if amount > step.amount * (1.0 + _ROUNDING):
             raise FeedbackError(f"spent must be at most the step's amount {step.amount:g}, got {spent!r}")
-        if self.whole[step.arm] and took != np.floor(took):
+        if self.whole[step.arm] and amount != np.floor(amount):
             raise FeedbackError(f"spent must be whole for arm {step.arm}, which counts in whole units, got {spent!r}")
-        if success and at.spent[step.arm] + took <= 0.0:
+        if success and at.spent[step.arm] + amount <= 0.0:
             raise FeedbackError("an arm cannot succeed with nothing, got spent 0")
-        took = min(took, step.amount)
-        at.spent[step.arm] += took
-        at.gone += took
+        amount = min(amount, step.amount)
+        at.spent[step.arm] += amount
+        at.gone += amount
         at.step = None
         self._known[step.arm, 1] = np.inf
         if at.order is not None:

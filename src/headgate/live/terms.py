@@ -73,6 +73,6 @@ class Horizon(NamedTuple):
             return cls(none, none, np.inf)
         if budget.ndim == 0:
             return cls(none, none, float(budget))
-        seen, counts = np.unique(budget, return_counts=True)
+        budgets, counts = np.unique(budget, return_counts=True)
         last_until = 1.0 - np.append(0, np.cumsum(counts)[:-1]) / budget.size
-        return cls(np.append(0.0, np.repeat(seen, 2)[:-1]), np.repeat(last_until, 2), float(seen[-1]))
+        return cls(np.append(0.0, np.repeat(budgets, 2)[:-1]), np.repeat(last_until, 2), float(budgets[-1]))

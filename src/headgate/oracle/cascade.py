@@ -15,7 +15,7 @@ from headgate.laws.learned import open_form
 from headgate.laws.standard import Base
 
 _WEIGHTS = (*np.linspace(0.05, 0.95, 10), 0.99, 0.999, 1.0)
-_EVERY = 8  # of the table's knots
+_EVERY = 8  # every eighth knot of the table is looked at
 
 
 @lru_cache(maxsize=64)
@@ -29,8 +29,8 @@ def check_one_convex_stretch(law: Law) -> None:
             for weight in _WEIGHTS:
                 failure = 1.0 - weight * F0
                 bend = slope - 1.0 + weight * np.exp(q) / np.maximum(failure, 1e-300)  # d log f' / d log x
-                seen = (failure > 1e-6) & (q > -600.0) & (np.abs(bend) > 1e-3)
-                for convex, here in zip(bend > 0.0, seen, strict=True):
+                measurable = (failure > 1e-6) & (q > -600.0) & (np.abs(bend) > 1e-3)
+                for convex, here in zip(bend > 0.0, measurable, strict=True):
                     if np.sum(np.diff(convex[here].astype(int), prepend=0) > 0) > 1:
                         raise UnsupportedError(
                             f"the hazard of {member} rises more than once, for a cascade it may do so once"

@@ -103,10 +103,10 @@ def points_of(law: Law, weight: Floats, rate: Floats) -> tuple[Floats, Floats] |
     Arms with fewer points than others repeat the level of their last one beyond it.
     """
     members = law.members()
-    given = [isinstance(member, Points) for member, _ in members]
-    if not any(given):
+    by_points = [isinstance(member, Points) for member, _ in members]
+    if not any(by_points):
         return None
-    if not all(given):
+    if not all(by_points):
         raise UnsupportedError(
             f"arms given by points cannot be mixed with arms of a law, got {law}: give all by points"
         )

@@ -14,7 +14,7 @@ from headgate.oracle.allocation import Allocation
 from headgate.oracle.curves import points_of
 from headgate.oracle.limits import Limits
 
-_DIGITS = 1e-9  # of the budget that a target costs
+_DIGITS = 1e-9  # the precision of the budget that a target costs, relative to it
 _ROUNDING = 1e-13  # of the worth and the cost of a few arms: what a law's own distribution function may be off by
 
 

@@ -92,8 +92,8 @@ def check_batch(shapes: dict[str, tuple[int, ...]], limits: Limits) -> None:
         np.broadcast_shapes(*shapes.values())
     except ValueError as cause:
         *names, last = shapes
-        got = ", ".join(str(shape) for shape in shapes.values())
-        raise ShapeError(f"the batch axes of {', '.join(names)} and {last} must broadcast, got {got}") from cause
+        text = ", ".join(str(shape) for shape in shapes.values())
+        raise ShapeError(f"the batch axes of {', '.join(names)} and {last} must broadcast, got {text}") from cause
 
 
 def within(x: NDArray[np.float64], limits: Limits, some: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:

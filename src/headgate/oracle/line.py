@@ -231,5 +231,5 @@ class Line:
 
 def _reach(gain: Floats, rest: Floats | float) -> NDArray[np.int64]:
     """After how many cells all that is still to be gained is at most `rest`: (K,)."""
-    left = np.cumsum(gain[:, ::-1], axis=-1)[:, ::-1]
-    return np.asarray(np.sum(left > rest, axis=-1))
+    remaining = np.cumsum(gain[:, ::-1], axis=-1)[:, ::-1]
+    return np.asarray(np.sum(remaining > rest, axis=-1))

@@ -88,8 +88,8 @@ class Plan(Shown):
         lasted = checks.numbers("budget", budget, BudgetError, infinite=True)
         if lasted.ndim:
             raise BudgetError(f"budget must be one number, got {budget!r}")
-        got = np.clip(np.nan_to_num(lasted - self.starts), 0.0, np.asarray(self.amounts))
-        return got if self.names is None else Amounts.of(got, self.names)
+        x = np.clip(np.nan_to_num(lasted - self.starts), 0.0, np.asarray(self.amounts))
+        return x if self.names is None else Amounts.of(x, self.names)
 
     def columns(self) -> dict[str, Any]:
         """Return the slots as columns, in the order of being served: place, arm, when its slot begins, and amount."""
@@ -161,9 +161,9 @@ def best_plan(arms: Arms, budgets: Budgets) -> Plan:
     bound = _bound(line, price)
     if some.whole.all() and line.width == 1.0 and line.cells <= _COARSE and some.upper.size <= _EXACT_ARMS:
         bound = min(bound, value * (1.0 + 1e-5))  # every order and every unit was looked at, in single precision
-    everyone, given = np.flatnonzero(able), np.zeros(count)
-    given[everyone] = amounts
-    return Plan(everyone[order], given, value, max(bound, value))
+    everyone, x = np.flatnonzero(able), np.zeros(count)
+    x[everyone] = amounts
+    return Plan(everyone[order], x, value, max(bound, value))
 
 
 def worth(arms: Arms, budgets: Budgets, order: NDArray[np.int64], amounts: Floats) -> float:

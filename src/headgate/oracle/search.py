@@ -18,9 +18,10 @@ from headgate.oracle.limits import Limits, within
 from headgate.oracle.terms import Terms
 
 _MOST_UNITS = 1e8
-_CORE_AXES = (1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 0, 0, 0, 0)  # of the kernels' arguments; the axes before them are a batch
+# How many axes each of a kernel's arguments has; those before them are a batch.
+_CORE_AXES = (1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 0, 0, 0, 0)
 _TABLE_POSITION, _WEIGHT_POSITION = 5, 6
-_NODES_POSITION = 4  # of what they return
+_NODES_POSITION = 4  # where the number of nodes stands in what a kernel returns
 _NODES, _WORK = 12, 2_000  # branch and bound is given 12 nodes, and 2,000 arms more, before arms are counted
 
 
@@ -74,16 +75,16 @@ def _continuous(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         answer = tuple(_branch()(*most, soon))
     else:
         answer = tuple(_allocate()(*arguments))
-        if max_nodes <= 1 or not (left := _open(answer, arguments)).any():
+        if max_nodes <= 1 or not (gaps := _open(answer, arguments)).any():
             return answer
-        answer = _again(answer, _branch(), (*most, soon), left, afresh=True)
+        answer = _again(answer, _branch(), (*most, soon), gaps, afresh=True)
     if soon == max_nodes or answer[_NODES_POSITION].max() + 2 <= soon:  # no search was stopped
         return answer
     for kernel, share in ((_counted(), 2), (_branch(), 1)):
         spare = max_nodes - answer[_NODES_POSITION]
-        left = _open(answer, arguments) & (spare <= max_nodes - soon + 1) & (spare > 1)
-        if left.any():
-            answer = _again(answer, kernel, (*most, spare // share), left)
+        gaps = _open(answer, arguments) & (spare <= max_nodes - soon + 1) & (spare > 1)
+        if gaps.any():
+            answer = _again(answer, kernel, (*most, spare // share), gaps)
     return answer
 
 
@@ -96,15 +97,15 @@ def _open(answer: tuple[Any, ...], arguments: tuple[Any, ...]) -> NDArray[np.boo
 
 
 def _again(
-    answer: tuple[Any, ...], kernel: Any, arguments: tuple[Any, ...], left: NDArray[np.bool_], *, afresh: bool = False
+    answer: tuple[Any, ...], kernel: Any, arguments: tuple[Any, ...], gaps: NDArray[np.bool_], *, afresh: bool = False
 ) -> tuple[Any, ...]:
-    """The answer with the problems in `left` given to another kernel: the better value and the lower bound of both.
+    """Give the problems in `gaps` to another kernel too: of both answers the better value and the lower bound.
 
     `afresh`: what the kernel says stands, because it has done again what was done before.
     """
-    rows: Any = ... if left.all() else np.nonzero(left)
+    rows: Any = ... if gaps.all() else np.nonzero(gaps)
     before = tuple(np.array(part) for part in answer)
-    after = kernel(*(arguments if rows is ... else _rows_of(arguments, rows, left.shape)))
+    after = kernel(*(arguments if rows is ... else _rows_of(arguments, rows, gaps.shape)))
     x, value, bound, price, nodes = before
     better = np.asarray((after[1] > value[rows]) | afresh)
     x[rows] = np.where(better[..., None], after[0], x[rows])

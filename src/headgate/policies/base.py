@@ -174,8 +174,8 @@ class Policy(Rule):
             feedback = Feedback.by_name(feedback, self.names)
         if type(x) is not np.ndarray and type(x) is not Amounts:
             x = amounts_of(x, self.names, AllocationError)
-        given = () if features is None else (features,)
-        vars(self)["state"] = self.absorb(self.state, x, feedback, *given)  # type: ignore[arg-type]  # checked there
+        extra = () if features is None else (features,)
+        vars(self)["state"] = self.absorb(self.state, x, feedback, *extra)  # type: ignore[arg-type]  # checked there
 
     def warm_start(self, evidence: Evidence) -> None:
         """Begin again with what was seen elsewhere, such as the evidence of a log: a copy of it, and round 0.
@@ -188,10 +188,10 @@ class Policy(Rule):
         fresh = self.start()
         if self.names is not None and evidence.names is not None:
             evidence = evidence.of_names(self.names)
-        given, wanted = ((e.max_budget, e.bins.shape[:-3]) for e in (evidence, fresh.evidence))
-        if given != wanted:
+        theirs, ours = ((e.max_budget, e.bins.shape[:-3]) for e in (evidence, fresh.evidence))
+        if theirs != ours:
             raise ShapeError(
-                f"evidence must be at max_budget {wanted[0]:g} and of arms {wanted[1]}, got {given[0]:g} and {given[1]}"
+                f"evidence must be at max_budget {ours[0]:g} and of arms {ours[1]}, got {theirs[0]:g} and {theirs[1]}"
             )
         own = evidence.copy()
         vars(self)["state"] = self.start(Evidence(own.max_budget, own.bins, own.edges))
@@ -243,8 +243,8 @@ class Policy(Rule):
     ) -> Estimate:
         """Return what has been learned of each arm, with intervals; see `headgate.estimators.likelihood`."""
         with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-            found = likelihood(self.laws, self.state.evidence, level=level, interval=interval)
-        return found if self.names is None else replace(found, names=self.names)
+            estimate = likelihood(self.laws, self.state.evidence, level=level, interval=interval)
+        return estimate if self.names is None else replace(estimate, names=self.names)
 
     def to_json(self) -> str:
         """Write configuration and state; `headgate.load_policy` continues from it exactly."""

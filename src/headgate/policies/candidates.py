@@ -34,7 +34,7 @@ from headgate.laws.standard import Base, Standard
 from headgate.oracle import standard_form
 
 _GRID = 129  # points of a map
-_FINE = 1025  # shapes from which it is interpolated
+_FINE = 1025  # shapes from which a map is interpolated
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +75,10 @@ class Candidates:
         theta[..., 0, : predictors.shape[-1]] = predictors
         columns = self.columns[law, :, None]
         with np.errstate(all="ignore"):  # no amount has no chance, and no slope
-            found = row_likelihood(
+            likelihood = row_likelihood(
                 columns, self.maps, self.table, np.int64(REACHED), np.maximum(x, 1e-300), theta, np.empty(NUMBERS)
             )
-        return np.where(x > 0.0, np.exp(found[..., VALUE]), 0.0)
+        return np.where(x > 0.0, np.exp(likelihood[..., VALUE]), 0.0)
 
     def at(self, law: NDArray[np.int64], log_median: Floats, s: Floats) -> tuple[Standard, Floats]:
         """Return form and rate of curves with this log median and spread s, each (..., K); a known shape fixes s."""

@@ -55,15 +55,15 @@ def _strict(cls: type, init: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(init)
     def checked(self: object, *values: Any, **options: Any) -> None:
-        known = {f.name: f for f in fields(cls)}
-        unknown = [name for name in options if name not in known]
+        fields_by_name = {f.name: f for f in fields(cls)}
+        unknown = [name for name in options if name not in fields_by_name]
         if unknown:
             raise ParameterError(
-                f"{cls.__name__} does not take {', '.join(unknown)}: its options are {', '.join(known)}"
+                f"{cls.__name__} does not take {', '.join(unknown)}: its options are {', '.join(fields_by_name)}"
             )
         missing = [
             name
-            for place, (name, f) in enumerate(known.items())
+            for place, (name, f) in enumerate(fields_by_name.items())
             if f.default is MISSING and place >= len(values) and name not in options
         ]
         if missing:

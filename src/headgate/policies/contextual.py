@@ -80,17 +80,17 @@ class Contextual(ModelPolicy):
 
     def __post_init__(self) -> None:
         """Check."""
-        known: object = self.features
-        if isinstance(known, Mapping):
-            known = Features.from_dict(known)
-            vars(self).update(features=known)
-        if not isinstance(known, Features):
-            vars(self).update(features=checks.whole("features", known, least=0))
-        given = self.arms
+        features: object = self.features
+        if isinstance(features, Mapping):
+            features = Features.from_dict(features)
+            vars(self).update(features=features)
+        if not isinstance(features, Features):
+            vars(self).update(features=checks.whole("features", features, least=0))
+        arms = self.arms
         slopes: object = self.slopes
-        if not isinstance(slopes, bool | np.bool_) or (slopes and given is None):
-            raise ParameterError(f"slopes must be true or false, and needs arms, got {slopes!r} and arms {given!r}")
-        if given is None:
+        if not isinstance(slopes, bool | np.bool_) or (slopes and arms is None):
+            raise ParameterError(f"slopes must be true or false, and needs arms, got {slopes!r} and arms {arms!r}")
+        if arms is None:
             if self.width == 0:
                 raise ParameterError("without arms there must be features, that tell one arm from another: got 0")
             for name in ("value", "lower", "upper"):
@@ -102,7 +102,7 @@ class Contextual(ModelPolicy):
         if self.memory is not None:
             vars(self).update(memory=checks.whole("memory", self.memory, least=0))
         vars(self).update(calm=calm, slopes=bool(slopes), whole=self.whole, _candidates=self._candidates)
-        vars(self).update(arms=None if given is None else self.arms)
+        vars(self).update(arms=None if arms is None else self.arms)
         if self.reward == "cascade":
             for law in self._possible:
                 check_one_convex_stretch(law)
@@ -160,8 +160,8 @@ class Contextual(ModelPolicy):
         `features` are (d,), the round's; (K, d), one row an arm; or (batch, K, d). For a policy with named columns also
         one record, a list of records, or columns by name.
         """
-        known = self.arms if arms is None else arms
-        return checked_rows(features, self.features, self.width, known, self.batch)
+        arms = self.arms if arms is None else arms
+        return checked_rows(features, self.features, self.width, arms, self.batch)
 
     def ask(
         self,
@@ -206,14 +206,14 @@ class Contextual(ModelPolicy):
 
     def curves_for(self, state: ContextualState, ask: Ask) -> Curves:
         """Return the curves of a draw at the features of a round."""
-        return self._regression.curves_at(*self._drawn(state, self._asked(state, ask)))
+        return self._regression.curves_at(*self._drawn(state, self._features(state, ask)))
 
-    def _asked(self, state: ContextualState, ask: Ask) -> Floats:
+    def _features(self, state: ContextualState, ask: Ask) -> Floats:
         return self._at_mean(state) if ask.features is None else ask.features
 
     def split(self, state: ContextualState, ask: Ask) -> Floats:
         """Return the best allocation for a draw; curves of arms whose law is doubted are corrected."""
-        drawn = self._drawn(state, self._asked(state, ask))
+        drawn = self._drawn(state, self._features(state, ask))
         if not state.doubted.any():
             return self._best(self._regression.curves_at(*drawn), ask)
         x, y = self._regression.corrected(state, *drawn)
@@ -225,7 +225,7 @@ class Contextual(ModelPolicy):
 
     def points(self, state: ContextualState, ask: Ask) -> tuple[Floats, Floats]:
         """Return the curves of a draw by points; those of arms whose law is doubted are corrected."""
-        drawn = self._drawn(state, self._asked(state, ask))
+        drawn = self._drawn(state, self._features(state, ask))
         if not state.doubted.any():
             return self._points_of(self._regression.curves_at(*drawn), ask)
         x, y = self._regression.corrected(state, *drawn)
@@ -269,10 +269,10 @@ class Contextual(ModelPolicy):
         Information adds up, and the prior is no part of it, so nothing is counted twice. It is not exactly what one
         learner of all rounds would have: each round's likelihood stays the quadratic that its own learner made of it.
         """
-        given: object = other
-        if given is self:
+        peer: object = other
+        if peer is self:
             raise ParameterError(f"a learner must merge with another, got itself: {self!r}")
-        mine, theirs = ({**p.plain_options(), "seed": None} if isinstance(p, Contextual) else {} for p in (self, given))
+        mine, theirs = ({**p.plain_options(), "seed": None} if isinstance(p, Contextual) else {} for p in (self, peer))
         if mine != theirs:
             raise ParameterError(f"only learners of one configuration merge, got {self!r} and {other!r}")
         self.state.merge(other.state)
@@ -293,8 +293,8 @@ class Contextual(ModelPolicy):
         """
         del interval  # there is one
         z = self._at_mean(self.state) if features is None else self.rows(features)
-        found = estimated(self._regression, self.state, z, level, self._possible, self._netted)
-        return found if self.names is None else replace(found, names=self.names)
+        estimate = estimated(self._regression, self.state, z, level, self._possible, self._netted)
+        return estimate if self.names is None else replace(estimate, names=self.names)
 
     def plain_options(self) -> dict[str, Any]:
         """Return the configuration as plain data for JSON."""

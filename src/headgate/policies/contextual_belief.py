@@ -69,15 +69,16 @@ def estimated(
 ) -> ContextualEstimate:
     """Return what is believed of rows (batch, n, d), under the most probable of the `possible` laws."""
     phi, covariance, laws = believed(regression, state, z)
-    chances, found, arm = law_chances(state), regression.of_arms(z.shape[-2]), np.arange(z.shape[-2])
+    chances, candidates, arm = law_chances(state), regression.of_arms(z.shape[-2]), np.arange(z.shape[-2])
     shown = {law.name: chances[..., m] for m, law in enumerate(possible)} if len(possible) > 1 else {}
-    opened = open_form(possible[0], found.base.shape[1]) if len(possible) == 1 else None
-    shape = None if opened is None else np.asarray(np.exp(opened.log_shape(found.coordinate(laws, phi[..., 2]))))
+    opened = open_form(possible[0], candidates.base.shape[1]) if len(possible) == 1 else None
+    shape = None if opened is None else np.asarray(np.exp(opened.log_shape(candidates.coordinate(laws, phi[..., 2]))))
     doubts = regression.doubts(state) if netted else ()
     rate = regression.curves_at(phi, laws).rate
     return contextual_estimate(
-        found.columns[laws, arm], found.maps, found.table, rate, shape, phi, covariance, level, shown, doubts
-    )
+        candidates.columns[laws, arm], candidates.maps, candidates.table, rate, shape, phi, covariance,
+        level, shown, doubts,
+    )  # fmt: skip
 
 
 def believed(regression: Regression, state: ContextualState, z: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:

@@ -21,7 +21,8 @@ from headgate.policies.contextual_regression import Regression
 from headgate.policies.contextual_state import COLUMNS, ContextualState
 from headgate.policies.net import due
 
-_ARM, _KIND, _AMOUNT, _GIVEN, _WEIGHT = range(COLUMNS)  # of a row that is kept; then its features, from the reference
+# The columns of a row that is kept; after them come its features, less the reference.
+_ARM, _KIND, _AMOUNT, _ALLOCATION, _WEIGHT = range(COLUMNS)
 _WAIT = 8  # rows are linearised again when there are an eighth more
 _OFTEN, _SELDOM = 64, 16  # variances are found again in each of the first rounds, later in one of so many
 _FORGIVEN = 12.0  # how far a law's log evidence may fall behind: first rounds, linearised far away, are not for ever
@@ -34,34 +35,34 @@ def absorb(
     from headgate.kernels.record_rows import record_rows  # noqa: PLC0415  # machine code loads on first use
     from headgate.kernels.regression import FAILED, REACHED, SEEN  # noqa: PLC0415  # machine code loads on first use
 
-    told, won, seen = (v[index] for v in (feedback.reported, feedback.success, feedback.threshold))
-    if not told.any():
+    reported, won, threshold = (v[index] for v in (feedback.reported, feedback.success, feedback.threshold))
+    if not reported.any():
         return
-    every: NDArray[np.bool_] | slice = slice(None) if told.all() else told  # a slice copies nothing
+    every: NDArray[np.bool_] | slice = slice(None) if reported.all() else reported  # a slice copies nothing
     state.refer(index, z[every])
     away = state.referred(index, z)
     state.moments[index] = joined(state.moments[index], moments_of(away[every]))
-    served = told & (x > 0.0)
+    served = reported & (x > 0.0)
     on: NDArray[np.int64] | slice = slice(None) if served.all() else np.flatnonzero(served)
     count = int(np.count_nonzero(served))
     if count == 0:
         return
     arm = np.flatnonzero(served) if regression.own else np.zeros(count, dtype=np.int64)
     evidence = state.evidence
-    record_rows(evidence.bins[index], evidence.edges, arm, x[on], won[on], seen[on])
-    kind = np.where(won[on], np.where(np.isnan(seen[on]), REACHED, SEEN), FAILED).astype(np.int64)
-    amount, told_share = np.where(kind == SEEN, seen[on], x[on]), _told_share(evidence, index)
+    record_rows(evidence.bins[index], evidence.edges, arm, x[on], won[on], threshold[on])
+    kind = np.where(won[on], np.where(np.isnan(threshold[on]), REACHED, SEEN), FAILED).astype(np.int64)
+    amount, threshold_share = np.where(kind == SEEN, threshold[on], x[on]), _threshold_share(evidence, index)
     keep = count <= state.rows.shape[-2]
     if keep:
         _keep(regression, state, index, np.column_stack([arm, kind, amount, x[on], np.ones(count), away[on]]))
     for law in range(regression.laws):
         view = regression.view(state, index, law, z, more=False, away=away)
-        rows = _rows(regression, law, arm, kind, amount, x[on], told_share, view.columns[on])
-        found = absorbed(view.posterior, rows)
-        more = found.information.in_units(view.back)
+        rows = _rows(regression, law, arm, kind, amount, x[on], threshold_share, view.columns[on])
+        expansion = absorbed(view.posterior, rows)
+        more = expansion.information.in_units(view.back)
         for total in (state.information,) if keep else (state.information, state.old):
             total.at((*index, law)).include(more)
-        state.log_evidence[(*index, law)] += found.log_evidence
+        state.log_evidence[(*index, law)] += expansion.log_evidence
     best = state.log_evidence[index].max()
     state.log_evidence[index] = np.maximum(state.log_evidence[index] - best, -_FORGIVEN)
     kept, fresh = state.kept[index].tolist()
@@ -95,36 +96,36 @@ def _settle(regression: Regression, state: ContextualState, index: tuple[int, ..
     rows = state.rows[index][:kept]
     away = np.ascontiguousarray(rows[:, COLUMNS:])
     arm, kind = rows[:, _ARM].astype(np.int64), rows[:, _KIND].astype(np.int64)
-    amount, given, weight = (np.ascontiguousarray(rows[:, c]) for c in (_AMOUNT, _GIVEN, _WEIGHT))
+    amount, allocation, weight = (np.ascontiguousarray(rows[:, c]) for c in (_AMOUNT, _ALLOCATION, _WEIGHT))
     columns = np.concatenate([np.ones((kept, 1)), away], axis=1)
-    told_share = _told_share(state.evidence, index)
+    threshold_share = _threshold_share(state.evidence, index)
     for law in range(regression.laws):
         now = regression.view(state, index, law, away, more=False, away=away)
         before = regression.view(state, index, law, away, more=False, away=away, old=True)
-        table = _rows(regression, law, arm, kind, amount, given, told_share, before.columns, weight)
-        found = absorbed(before.posterior, table, now.posterior.mean)
+        table = _rows(regression, law, arm, kind, amount, allocation, threshold_share, before.columns, weight)
+        expansion = absorbed(before.posterior, table, now.posterior.mean)
         old, total = state.old.at((*index, law)), state.information.at((*index, law))
         if leaving:
-            old.add(columns[:leaving], arm[:leaving], found.bend[:leaving], found.slope[:leaving])
+            old.add(columns[:leaving], arm[:leaving], expansion.bend[:leaving], expansion.slope[:leaving])
         total.become(old)
-        total.add(columns[leaving:], arm[leaving:], found.bend[leaving:], found.slope[leaving:])
+        total.add(columns[leaving:], arm[leaving:], expansion.bend[leaving:], expansion.slope[leaving:])
     rows[: kept - leaving] = rows[leaving:].copy()
     rows[kept - leaving :] = 0.0
     state.kept[index] = kept - leaving, 0
 
 
 def _rows(
-    regression: Regression, law: int, arm: NDArray[np.int64], kind: NDArray[np.int64], amount: Floats, given: Floats,
-    told_share: float, columns: Floats, weight: Floats | None = None,
+    regression: Regression, law: int, arm: NDArray[np.int64], kind: NDArray[np.int64], amount: Floats,
+    allocation: Floats, threshold_share: float, columns: Floats, weight: Floats | None = None,
 ) -> Rows:  # fmt: skip
-    found = regression.candidates
+    candidates = regression.candidates
     return Rows(
-        found.columns[law, arm if regression.own else 0], found.maps, found.table, kind, amount, given, told_share,
-        columns, arm, float(np.log(regression.max_budget)), weight,
+        candidates.columns[law, arm if regression.own else 0], candidates.maps, candidates.table, kind, amount,
+        allocation, threshold_share, columns, arm, float(np.log(regression.max_budget)), weight,
     )  # fmt: skip
 
 
-def _told_share(evidence: Evidence, index: tuple[int, ...]) -> float:
+def _threshold_share(evidence: Evidence, index: tuple[int, ...]) -> float:
     """The share of successes that tell their threshold."""
     silent, loud = (float(evidence.counts(name)[index].sum()) for name in ("reached", "seen"))
     return loud / (silent + loud) if silent + loud > 0.0 else 1.0

@@ -28,9 +28,9 @@ from headgate.kernels.bins import BINS
 from headgate.laws import Floats
 
 _NODES = special.ndtri((np.arange(9)[:, None] * np.array([0.8191725, 0.6710436, 0.5497005]) + 0.5) % 1.0)
-_TIMES = 2.0  # that successes must be off by
+_TIMES = 2.0  # the factor by which successes must be off before a law is doubted
 _WORTH = 3.0  # rounds that the law's hazard counts for where it is doubted
-_REACH = 5.0  # that features may multiply a counted hazard by
+_REACH = 5.0  # the largest factor by which features may change a counted hazard
 _LENGTHS = np.diff(np.append(STARTS, BINS))
 
 
@@ -88,11 +88,11 @@ def counted(chance: Floats, evidence: Evidence, index: tuple[int, ...]) -> Count
     return Counted(d, tried, hazard, chance_of, np.asarray(wrong.any(axis=-1)))
 
 
-def corrected(chance: Floats, found: Counted) -> Floats:
+def corrected(chance: Floats, counts: Counted) -> Floats:
     """Return drawn curves at the regions' ends, (n, 34), those of doubted arms corrected."""
     drawn = hazards_of(chance)
     with np.errstate(divide="ignore", invalid="ignore"):
-        features = np.nan_to_num(drawn / found.hazard, nan=1.0, posinf=_REACH)
-    as_counted = (found.won + _WORTH * found.hazard) / (found.tried + _WORTH)
-    hazard = np.where(found.doubted[:, None], np.clip(features, 1.0 / _REACH, _REACH) * as_counted, drawn)
+        features = np.nan_to_num(drawn / counts.hazard, nan=1.0, posinf=_REACH)
+    as_counted = (counts.won + _WORTH * counts.hazard) / (counts.tried + _WORTH)
+    hazard = np.where(counts.doubted[:, None], np.clip(features, 1.0 / _REACH, _REACH) * as_counted, drawn)
     return np.concatenate([np.zeros((len(chance), 1)), -np.expm1(-np.cumsum(hazard, axis=-1))], axis=-1)

@@ -27,9 +27,10 @@ from headgate.policies.model import Curves
 # arm's own, and of slopes per unit of a feature.
 _INTERCEPT = np.array([1.0, 3.0, 0.5])
 _SLOPE = np.array([0.002, 0.03, 0.005])
-_MEANS = np.array([np.log(np.log(2.0)), 0.0, np.log(1.2)])  # the first beside log(max_budget / arms)
+# Prior means of log median less log(max_budget / arms), of the logit of activation and of log shape.
+_MEANS = np.array([np.log(np.log(2.0)), 0.0, np.log(1.2)])
 _FEWEST, _WHOLE = 2.0, 0.25  # mean of whole units that is expected at least, and variance of their log median
-_MOST = np.array([4.0, 9.0, 0.5])  # of a variance that is learned
+_MOST = np.array([4.0, 9.0, 0.5])  # the largest variances that are learned
 _WORTH = np.array([1.0, 3.0, 4.0])  # how many coefficients the variance of each group is worth before any is seen
 
 
@@ -91,8 +92,8 @@ class Regression:
         away = state.referred(index, z) if away is None else away
         moments = joined(state.moments[index], moments_of(away)) if more else state.moments[index]
         mean, unit = units_of(moments)
-        seen = state.old if old else state.information
-        info = seen.at((*index, law)).in_units(unit_matrix(mean, unit))
+        information = state.old if old else state.information
+        info = information.at((*index, law)).in_units(unit_matrix(mean, unit))
         variances, size = state.variances[(*index, law)], self.size
         weight, middle = np.empty((size, self.width + 1)), np.zeros((size, self.width + 1))
         weight[:, 0], weight[:, 1:] = 1.0 / _INTERCEPT[:size], 1.0 / variances[:, SLOPES, None]
@@ -109,10 +110,10 @@ class Regression:
         centre = np.log(self.max_budget)
         log_median = np.clip(phi[..., 0], centre - FAR, centre + FAR)
         activation = special.expit(phi[..., 1])
-        found = self.of_arms(phi.shape[-2])
-        if found.known:
-            return Curves(activation, found.rates(log_median))
-        form, rate = found.at(laws, log_median, phi[..., 2])
+        candidates = self.of_arms(phi.shape[-2])
+        if candidates.known:
+            return Curves(activation, candidates.rates(log_median))
+        form, rate = candidates.at(laws, log_median, phi[..., 2])
         return Curves(activation, rate, form)
 
     def of_arms(self, count: int) -> Candidates:
@@ -136,20 +137,20 @@ class Regression:
         ends = ends_of(state.evidence)
         y = np.empty((*phi.shape[:-1], ends.size))
         for index in np.ndindex(phi.shape[:-2]):
-            found = self.counted(state, index)._replace(doubted=state.doubted[index])
-            y[index] = corrected(self.candidates.chances(int(laws[index][0]), ends, phi[index]), found)
+            counts = self.counted(state, index)._replace(doubted=state.doubted[index])
+            y[index] = corrected(self.candidates.chances(int(laws[index][0]), ends, phi[index]), counts)
         return ends, y
 
     def doubts(self, state: ContextualState) -> tuple[Misfit, ...]:
         """Return of each arm that contradicts its law the region of amounts that does so most."""
         ends, result = ends_of(state.evidence), []
         for index in np.ndindex(state.reference.shape[:-1]):
-            found = self.counted(state, index)
-            expected = found.tried * found.hazard
-            for arm in np.flatnonzero(found.doubted).tolist():
-                at = int(np.argmin(found.chance[arm]))
+            counts = self.counted(state, index)
+            expected = counts.tried * counts.hazard
+            for arm in np.flatnonzero(counts.doubted).tolist():
+                at = int(np.argmin(counts.chance[arm]))
                 who = (*index, arm) if index else arm
-                numbers = (ends[at], ends[at + 1], found.won[arm, at], expected[arm, at], found.chance[arm, at])
+                numbers = (ends[at], ends[at + 1], counts.won[arm, at], expected[arm, at], counts.chance[arm, at])
                 result.append(Misfit(who, "threshold", *(float(number) for number in numbers)))
         return tuple(sorted(result, key=lambda misfit: misfit.chance))
 
@@ -158,18 +159,19 @@ class Regression:
         first, size = self.first_variances, self.size
         for law in range(self.laws):
             posterior = self.view(state, index, law, z, more=True).posterior
-            found = state.variances[(*index, law)]
+            variances = state.variances[(*index, law)]
             if self.width:
                 spread = np.square(posterior.mean.shared) + np.diagonal(posterior.covariance)
                 slopes = spread.reshape(size, -1)[:, 1:]
-                found[:, SLOPES] = (_WORTH[SLOPES] * first[:, SLOPES] + slopes.sum(axis=1)) / (
+                variances[:, SLOPES] = (_WORTH[SLOPES] * first[:, SLOPES] + slopes.sum(axis=1)) / (
                     _WORTH[SLOPES] + self.width
                 )
             if self.own:
                 own = (np.square(posterior.mean.own) + posterior.own_variances()).reshape(self.own, size, -1)
-                found[:, OWN] = (_WORTH[OWN] * first[:, OWN] + own[:, :, 0].sum(axis=0)) / (_WORTH[OWN] + self.own)
+                variances[:, OWN] = (_WORTH[OWN] * first[:, OWN] + own[:, :, 0].sum(axis=0)) / (_WORTH[OWN] + self.own)
                 if self.slopes and self.width:
-                    found[:, OWN_SLOPES] = (_WORTH[OWN_SLOPES] * first[:, OWN_SLOPES] + own[:, :, 1:].sum((0, 2))) / (
+                    total = own[:, :, 1:].sum((0, 2))
+                    variances[:, OWN_SLOPES] = (_WORTH[OWN_SLOPES] * first[:, OWN_SLOPES] + total) / (
                         _WORTH[OWN_SLOPES] + self.own * self.width
                     )
-            np.minimum(found, _MOST[:size, None], out=found)
+            np.minimum(variances, _MOST[:size, None], out=variances)

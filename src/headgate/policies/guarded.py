@@ -177,9 +177,9 @@ class Guarded(Policy):
         from headgate.kernels.guard import guard  # noqa: PLC0415  # machine code loads on first use
 
         baseline = self.baseline_of(ask)
-        wanted, state = self.policy.decide(state, ask)
-        mixed = baseline[..., None, :] + _MIXTURES[:, None] * (wanted - baseline)[..., None, :]
-        mixed[..., 0, :] = wanted
+        proposal, state = self.policy.decide(state, ask)
+        mixed = baseline[..., None, :] + _MIXTURES[:, None] * (proposal - baseline)[..., None, :]
+        mixed[..., 0, :] = proposal
         mixed = np.where(self.whole, np.floor(mixed + 1e-9), mixed)
         value = np.ones(self.arms) if ask.value is None else ask.value
         with np.errstate(all="ignore"):  # infinity times 0 inside a kernel is no news to the caller

@@ -18,10 +18,10 @@ from headgate.policies.base import Policy
 from headgate.policies.confidence import Confidence
 from headgate.policies.state import State
 
-_PLACES = 40  # at which an envelope is known, evenly in log x
-_EARLY = 0.1  # the first of them, in units of the threshold that the largest rate makes typical
+_PLACES = 40  # amounts at which an envelope is kept, evenly in log x
+_EARLY = 0.1  # the smallest amount of an envelope, in units of the threshold that the largest rate makes typical
 _LOOKS = 193  # amounts at which an arm's envelope is looked at to split a budget
-_CURVED = 5.0  # how much closer together they are at small amounts: a factor of exp(5)
+_CURVED = 5.0  # how much closer together small amounts are looked at: by a factor of exp(5)
 _TOLERANCE, _NODES = 1e-6, 200  # when to stop looking for a better split
 
 

@@ -91,10 +91,10 @@ class MARA(Policy):
         extra = np.take_along_axis(np.maximum(want - limits.lower, 0.0), order, axis=-1)
         rounding = 0.0 if self._any_whole else 2.3e-16 * self.arms  # what adding up may add
         spare = limits.budget[..., None] * (1.0 - rounding) - limits.lower.sum(axis=-1, keepdims=True)
-        given = np.clip(spare - (np.cumsum(extra, axis=-1) - extra), 0.0, extra)
-        given = np.where(self.whole[order], np.floor(given), given)
-        x = np.empty_like(given)
-        np.put_along_axis(x, order, given, axis=-1)
+        amounts = np.clip(spare - (np.cumsum(extra, axis=-1) - extra), 0.0, extra)
+        amounts = np.where(self.whole[order], np.floor(amounts), amounts)
+        x = np.empty_like(amounts)
+        np.put_along_axis(x, order, amounts, axis=-1)
         return np.asarray(limits.lower + x)
 
     def absorb(self, state: Any, x: ArrayLike, feedback: Feedback, features: Any = None) -> Any:

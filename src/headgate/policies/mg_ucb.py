@@ -47,15 +47,15 @@ class MGUCB(ScaledBoosting):
         """Step by step: to the arm that gains most, or as the pseudocode has it, to the steepest where it stands."""
         if self.gain == "step":
             return super()._greedily(curves, limits, step)
-        x, left, portions = limits.lower.copy(), float(limits.budget - limits.lower.sum()), []
-        while left > 1e-12 * limits.budget:
+        x, rest, portions = limits.lower.copy(), float(limits.budget - limits.lower.sum()), []
+        while rest > 1e-12 * limits.budget:
             steep = np.where(x < limits.upper, curves.weight * self.laws.pdf(x, curves.rate), -1.0)
             arm = int(np.argmax(steep))
             if steep[arm] < 0.0:
                 break
-            amount = min(step, left, float(limits.upper[arm] - x[arm]))
+            amount = min(step, rest, float(limits.upper[arm] - x[arm]))
             portions.append((arm, amount))
             x[arm] += amount
-            left -= amount
+            rest -= amount
         arms, amounts = zip(*portions, strict=True) if portions else ((), ())
         return np.array(arms, dtype=np.int64), np.array(amounts, dtype=np.float64)

@@ -21,7 +21,7 @@ from headgate.policies.ask import Ask
 from headgate.policies.base import Policy
 from headgate.policies.rule import Portions
 
-_BLOCKS = 1024  # of the largest budget, when pouring without a step
+_BLOCKS = 1024  # parts of the largest budget that are poured one by one if no step is named
 
 
 class Curves(NamedTuple):
@@ -47,8 +47,8 @@ class Belief(NamedTuple):
 
 def belief_of(policy: Policy) -> Belief | None:
     """Take out what the last allocation of a policy was the best for; None if it does not say, or was asked before."""
-    found: Belief | None = vars(policy).pop("_belief", None)
-    return found
+    belief: Belief | None = vars(policy).pop("_belief", None)
+    return belief
 
 
 def slopes(x: Floats, y: Floats, at: Floats) -> Floats:

@@ -24,7 +24,7 @@ PRIOR = np.array([0.04, 0.04, 0.04, 0.04, 0.04, 0.8])
 _WORTH = 5.0  # arms that the prior of alpha is worth
 _FIRST, _OFTEN = 32, 4  # a check every 32 rounds, later four to a doubling of the rounds
 _DOUBT = 0.2  # an arm is in the net while infinity is less probable than this
-_LEAST = 0.02  # of the cube root of a drawn ratio, relative to its mean
+_LEAST = 0.02  # the least cube root of a drawn ratio, relative to its mean
 
 
 def due(clock: int) -> bool:
@@ -32,9 +32,10 @@ def due(clock: int) -> bool:
     return clock > 0 and clock % max(_FIRST, (1 << (clock.bit_length() - 1)) // _OFTEN) == 0
 
 
-def choose(found: Hazards, shares: Floats) -> tuple[Floats, Floats]:
+def choose(comparison: Hazards, shares: Floats) -> tuple[Floats, Floats]:
     """Return each arm's alpha, (..., K), and the pooled shares of alphas, (..., 6), from those before."""
-    gain = np.concatenate([found.gain, np.zeros((*found.gain.shape[:-1], 1))], axis=-1) + np.log(shares)[..., None, :]
+    unchanged = np.zeros((*comparison.gain.shape[:-1], 1))
+    gain = np.concatenate([comparison.gain, unchanged], axis=-1) + np.log(shares)[..., None, :]
     chance = np.exp(gain - gain.max(axis=-1, keepdims=True))
     chance /= chance.sum(axis=-1, keepdims=True)
     arms = chance.shape[-2]
@@ -43,16 +44,16 @@ def choose(found: Hazards, shares: Floats) -> tuple[Floats, Floats]:
     return np.where(chance[..., -1] < _DOUBT, finite, np.inf), pooled
 
 
-def corrected(found: Hazards, alpha: Floats, noise: Floats) -> Floats:
+def corrected(comparison: Hazards, alpha: Floats, noise: Floats) -> Floats:
     """Return 1 - exp(-corrected H) at the bins' edges, (..., K, 130); `noise` ~ N(0, 1) is (..., K, 33).
 
     Ratios are drawn by Wilson and Hilferty's cube. Where alpha is infinite the curve stays as it is.
     """
     loose = np.isfinite(alpha)[..., None]
     weight = np.where(loose, alpha[..., None], 1.0)
-    count = weight + found.seen
+    count = weight + comparison.observed
     cube = np.maximum(1.0 - 1.0 / (9.0 * count) + noise / (3.0 * np.sqrt(count)), _LEAST) ** 3
-    ratio = np.where(loose, count / (weight + found.expected) * cube, 1.0)
+    ratio = np.where(loose, count / (weight + comparison.expected) * cube, 1.0)
     by_bin = np.repeat(ratio, np.diff(np.append(STARTS, BINS)), axis=-1)
-    total = np.cumsum(np.diff(found.cumulative, axis=-1) * by_bin, axis=-1)
+    total = np.cumsum(np.diff(comparison.cumulative, axis=-1) * by_bin, axis=-1)
     return np.concatenate([np.zeros_like(total[..., :1]), -np.expm1(-total)], axis=-1)

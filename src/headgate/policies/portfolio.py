@@ -21,10 +21,10 @@ from headgate.rounds.hazards import Kinds, completed, counts, fit_kinds, step
 from headgate.rounds.static import best_rows, exchanged, first_guesses
 
 _BINS = 24
-_FINEST = 1e-3  # the first bin's end, of the largest budget
-_WAIT = 8  # a new look at the table after an eighth more rounds
-_ITERATIONS = 6  # of EM at each look, from where it stood
-_COPIES = 8  # of every round, each completed by another draw
+_FINEST = 1e-3  # where the first bin ends, as a share of the largest budget
+_WAIT = 8  # the table is fitted again when it has an eighth more rounds
+_ITERATIONS = 6  # steps of EM at each fit, from where the last one ended
+_COPIES = 8  # copies of every round, each completed by another draw
 _SMOOTH = 0.3  # how far thresholds of rounds to come are off, in logarithms
 
 
@@ -111,15 +111,15 @@ class Portfolio(Policy):
         budget = np.broadcast_to(limits.budget, self.batch)
         worth = np.broadcast_to(1.0 if ask.value is None else ask.value, (*self.batch, arms))
         for row in np.ndindex(*self.batch):
-            asked = np.concatenate([[budget[row]], low[row], high[row], worth[row]])
+            inputs = np.concatenate([[budget[row]], low[row], high[row], worth[row]])
             rounds = float(np.count_nonzero(state.weight[row]))
-            seen = float(state.round)
+            rounds_so_far = float(state.round)
             last = float(state.look[row])
-            due = last < 0.0 or seen >= last + max(1.0, min(rounds, last) / _WAIT)
-            if due or not np.array_equal(asked, state.asked[row]):
+            due = last < 0.0 or rounds_so_far >= last + max(1.0, min(rounds, last) / _WAIT)
+            if due or not np.array_equal(inputs, state.asked[row]):
                 own = Limits(np.asarray(budget[row]), low[row], high[row], free=False)
                 state.plan[row] = self._planned(state, row, own, worth[row])
-                state.asked[row], state.look[row] = asked, seen
+                state.asked[row], state.look[row] = inputs, rounds_so_far
         return state.plan.copy()
 
     def _planned(self, state: TableState, row: Any, limits: Limits, value: Floats) -> Floats:
@@ -132,18 +132,18 @@ class Portfolio(Policy):
             x = first_guesses(np.full((1, self.arms), np.inf), np.ones(1), lower, upper, budget)[-1]  # an even split
             return self._whole(x, lower)
         reach, weight = state.reach[row][here], state.weight[row][here]
-        given = np.where(state.reported[row][here], state.amount[row][here], 0.0)
-        d, t = counts(reach, given, self._edges)
+        allocation = np.where(state.reported[row][here], state.amount[row][here], 0.0)
+        d, t = counts(reach, allocation, self._edges)
         old = Kinds(self._edges, state.share[row], state.hazard[row], np.nan)
         fresh = here.size & (here.size - 1) == 0 or state.look[row] < 2.0  # at powers of 2 a start from nowhere
         start = None if fresh else old.weights(d, t)[0]
         steps = 5 * _ITERATIONS if fresh else _ITERATIONS
-        found, weights = fit_kinds(d, t, self._edges, self.kinds, rng, start, weight, steps)
-        state.share[row], state.hazard[row] = found.share, found.hazard
+        fit, weights = fit_kinds(d, t, self._edges, self.kinds, rng, start, weight, steps)
+        state.share[row], state.hazard[row] = fit.share, fit.hazard
         if state.score[row][0] < state.score[row][1]:  # kinds do not help
             weights = np.ones((here.size, 1))
         drawn = step(d, t, weights * weight[:, None], self._edges)
-        rows = completed(reach, given, drawn, weights, rng, _COPIES)
+        rows = completed(reach, allocation, drawn, weights, rng, _COPIES)
         noise = np.exp(_SMOOTH * rng.standard_normal(rows.shape))
         rows = np.where(self.whole, np.ceil(rows), rows * noise)  # thresholds in whole units are not off by a part
         chance = np.repeat(weight, _COPIES)
@@ -164,23 +164,23 @@ class Portfolio(Policy):
         amount = self.played(x, feedback)
         reach = np.where(feedback.success, np.fmin(feedback.threshold, amount), np.inf)  # nan: not told
         for row in np.ndindex(*self.batch):
-            told = feedback.reported[row]
-            if told.any():
-                self._write(state, row, amount[row], np.maximum(reach[row], np.finfo(np.float64).tiny), told)
+            reported = feedback.reported[row]
+            if reported.any():
+                self._write(state, row, amount[row], np.maximum(reach[row], np.finfo(np.float64).tiny), reported)
         return state
 
-    def _write(self, state: TableState, row: Any, amount: Floats, reach: Floats, told: NDArray[np.bool_]) -> None:
+    def _write(self, state: TableState, row: Any, amount: Floats, reach: Floats, reported: NDArray[np.bool_]) -> None:
         same = np.all(state.amount[row] == amount, axis=-1) & (state.weight[row] > 0.0)
-        part = np.flatnonzero(same & ~np.any(state.reported[row] & told, axis=-1))
-        if part.size and not told.all():
+        part = np.flatnonzero(same & ~np.any(state.reported[row] & reported, axis=-1))
+        if part.size and not reported.all():
             place = int(part[-1])
         else:
             place = int(state.next[row])
             state.next[row] = (place + 1) % self.memory
             state.amount[row][place], state.weight[row][place] = amount, 1.0
             state.reach[row][place], state.reported[row][place] = np.inf, False
-        state.reach[row][place][told] = reach[told]
-        state.reported[row][place] |= told
+        state.reach[row][place][reported] = reach[reported]
+        state.reported[row][place] |= reported
         if state.reported[row][place].all():
             self._judge(state, row, amount, state.reach[row][place])
 
@@ -191,8 +191,8 @@ class Portfolio(Policy):
         d, t = counts(reach[None], amount[None], self._edges)
         hazard, share = state.hazard[row], state.share[row] / state.share[row].sum()
         one = np.einsum("q,qkb->kb", share, hazard)[None]  # about: the mean hazard of all kinds
-        for k, found in enumerate((Kinds(self._edges, share, hazard, 0.0), Kinds(self._edges, np.ones(1), one, 0.0))):
-            state.score[row][k] += found.weights(d, t)[1][0]
+        for k, kinds in enumerate((Kinds(self._edges, share, hazard, 0.0), Kinds(self._edges, np.ones(1), one, 0.0))):
+            state.score[row][k] += kinds.weights(d, t)[1][0]
 
     def fade(self, state: TableState, factor: float) -> None:
         """Let rounds fade as evidence does."""

@@ -50,7 +50,7 @@ from headgate.policies.state import State
 # Before anything is seen: of l = log median, logit p and s = log log(q75 / q25), the last two means and all variances.
 _LOGIT, _SPREAD = 0.0, np.log(1.2)
 _VARIANCES = (1.0, 3.0, 0.5)
-_FORMER = 76  # numbers that an earlier form kept of an arm: its successes too
+_FORMER = 76  # numbers that an earlier format kept of an arm, its successes included
 # How many arms the hyperprior's means and variances are worth.
 _POOLING = np.array([2.0, 3.0])
 
@@ -188,8 +188,8 @@ class Thompson(ModelPolicy):
         belief = np.take_along_axis(state.beliefs, likely[..., None, None], axis=-2)[..., 0, :]
         middle = np.where(line, state.memory[..., MEAN], belief[..., MEAN_L])
         form, rate = laws.at(likely, middle, belief[..., MEAN_S])
-        found = hazards(form, self.whole, rate, np.nan, evidence)
-        alpha, state.looseness = net.choose(found, state.looseness)
+        comparison = hazards(form, self.whole, rate, np.nan, evidence)
+        alpha, state.looseness = net.choose(comparison, state.looseness)
         state.alpha = np.where(self.whole, np.inf, alpha)
 
     def points(self, state: ThompsonState, ask: Ask) -> tuple[Floats, Floats]:
@@ -216,10 +216,10 @@ class Thompson(ModelPolicy):
         each = {
             name: np.broadcast_to(getattr(form, name), rate.shape)[rows] for name in ("base", "a", "b", "shift", "cap")
         }
-        found = hazards(replace(form, **each), self.whole, rate[rows], p[rows], evidence)
+        comparison = hazards(replace(form, **each), self.whole, rate[rows], p[rows], evidence)
         noise = self._noise(1, state, self.arms * len(STARTS), rows).reshape(-1, self.arms, len(STARTS))
         calm = 1.0 / np.sqrt(1.0 + evidence.successes / (2.0 * self.calm))
-        y = net.corrected(found, alpha, noise * calm[..., None])
+        y = net.corrected(comparison, alpha, noise * calm[..., None])
         return np.append(evidence.edges, evidence.max_budget), y
 
     def _best_by_points(self, state: ThompsonState, curves: Curves, ask: Ask, rows: NDArray[np.bool_]) -> Floats:
@@ -298,6 +298,6 @@ class Thompson(ModelPolicy):
         shares = self.state.shares
         likely = int(np.argmax(np.mean(shares, axis=tuple(range(shares.ndim - 1)))))
         with np.errstate(all="ignore"):  # arms of which nothing is known have infinite intervals
-            found = likelihood(self.laws.laws[likely], self.state.evidence, level=level, interval=interval)
+            estimate = likelihood(self.laws.laws[likely], self.state.evidence, level=level, interval=interval)
         chances = {law.name: shares[..., m] for m, law in enumerate(self.laws.laws)}
-        return replace(found, law=chances, names=self.names)
+        return replace(estimate, law=chances, names=self.names)

@@ -33,9 +33,9 @@ class Uniform(Policy):
             x = np.clip(_level(limits)[..., None], limits.lower, limits.upper)
         if self.whole.any():
             x = np.where(self.whole, np.floor(x), x)
-            left = limits.budget - x.sum(axis=-1)
+            rest = limits.budget - x.sum(axis=-1)
             room = self.whole & (x + 1.0 <= limits.upper)
-            x += room & (np.cumsum(room, axis=-1) <= left[..., None] + 1e-9)
+            x += room & (np.cumsum(room, axis=-1) <= rest[..., None] + 1e-9)
         return x
 
 

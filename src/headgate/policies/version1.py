@@ -18,7 +18,7 @@ def upgraded(policy: Any, data: Mapping[str, Any]) -> dict[str, Any]:
     options |= data["common"] | data["options"]
     if options.pop("confidence", "paper") != "paper":
         raise InputError('confidence="fisher" is no more: RA-UCB is the paper\'s algorithm and nothing else')
-    taken = {f.name for f in fields(policy)}
-    options = {name: value for name, value in options.items() if name in taken or name not in _IGNORED}
+    names = {f.name for f in fields(policy)}
+    options = {name: value for name, value in options.items() if name in names or name not in _IGNORED}
     state = {"evidence": data["evidence"], "round": data["round"], **data["state"]}
     return {"options": options, "state": state}

@@ -57,8 +57,8 @@ class KnownArms:
         called = called_names(names if arms is None else arms)
         by_arm: ArrayLike = by_name(value, called, 1.0)
         share = None if kinds is None else checked_kinds(kinds)
-        given: Any = law
-        joined = as_law(given) if share is None else law_of_kinds(given)
+        source: Any = law
+        joined = as_law(source) if share is None else law_of_kinds(source)
         p = checks.numbers("activation", activation, most=1.0)
         lam = checks.numbers("rate", rate, open_least=True)
         worth = checks.numbers("value", by_arm)

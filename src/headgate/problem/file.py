@@ -154,10 +154,10 @@ def _law_lines(law: Law | tuple[Law, ...]) -> str:
     return "".join("law." + tomli_w.dumps({key: value}) for key, value in data.items())
 
 
-def _only(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+def _only(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
     for key in table:
-        if key not in known:
-            raise ProblemFileError(f"{where}: unknown field {key!r}: it must be one of {', '.join(known)}")
+        if key not in names:
+            raise ProblemFileError(f"{where}: unknown field {key!r}: it must be one of {', '.join(names)}")
 
 
 def _number(arm: Mapping[str, Any], key: str, where: str, **limits: Any) -> float:

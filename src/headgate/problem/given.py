@@ -51,13 +51,13 @@ def shape_of_arms(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """Return the common shape (..., K), or raise if the arrays disagree about K or the batch."""
     arms = {name: shape[-1] for name, shape in shapes.items() if shape}
     if len(set(arms.values())) != 1 or 0 in arms.values():
-        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ShapeError(f"activation, rate, value and law must have the same number of arms, at least 1, got {got}")
+        text = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ShapeError(f"activation, rate, value and law must have the same number of arms, at least 1, got {text}")
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError as cause:
-        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ShapeError(f"the batch axes of activation, rate, value and law must broadcast, got {got}") from cause
+        text = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ShapeError(f"the batch axes of activation, rate, value and law must broadcast, got {text}") from cause
 
 
 def called_names(names: Any) -> list[str] | None:

@@ -38,8 +38,8 @@ def one_round(
     worth = arms.value if value is None else checks.numbers("value", value)
     able = np.asarray(eligible)
     limits = Limits.of(budget, lower, upper, count)
-    given = {"value": worth, "eligible": able, "lower": limits.lower, "upper": limits.upper}
-    for name, values in given.items():
+    arguments = {"value": worth, "eligible": able, "lower": limits.lower, "upper": limits.upper}
+    for name, values in arguments.items():
         if values.shape not in {(), (count,)}:
             raise ShapeError(f"{name} must be one number or one for each of {count} arms, got {values.shape}")
     if eligible is not True:

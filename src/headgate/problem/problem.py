@@ -116,8 +116,8 @@ class Problem(KnownArms):
             When to stop: `headgate.solve`. A cascade with kinds solves at most 33 linear programmes unless `max_nodes`
             allows more, and `gap` is what they leave (`headgate.oracle.kinds`).
         """
-        given, able, low, high = self._by_name(value, eligible, lower, upper)
-        worth = self.value if given is None else checks.numbers("value", given)
+        values, able, low, high = self._by_name(value, eligible, lower, upper)
+        worth = self.value if values is None else checks.numbers("value", values)
         self._check_reward(reward, worth)
         high = upper_of_eligible(high, able, low)
         names = self.names if self.named else None
@@ -127,15 +127,15 @@ class Problem(KnownArms):
             self._check_alike("a price")
             if price is None or reward != "sum":
                 raise UnsupportedError("a price buys each arm by itself: it needs reward 'sum'")
-            found = solve_at_price(self.law, self.activation * worth, self.rate, price, lower=low, upper=high)
-            return found.labelled(names, self.units)
+            best = solve_at_price(self.law, self.activation * worth, self.rate, price, lower=low, upper=high)
+            return best.labelled(names, self.units)
         terms = Terms.of(self.arms, budget, lower=low, upper=high, reward=reward, tol=tol, max_nodes=max_nodes)
         check_batch({"activation": self.batch, "value": worth.shape[:-1]}, terms.limits)
         if self.kinds is not None:
-            found = maximise_kinds(self.law, self.kinds, self.activation, self.rate, worth, terms)
+            best = maximise_kinds(self.law, self.kinds, self.activation, self.rate, worth, terms)
         else:
-            found = maximise(self.law, self.activation * worth, self.rate, terms)
-        return found.labelled(names, self.units)
+            best = maximise(self.law, self.activation * worth, self.rate, terms)
+        return best.labelled(names, self.units)
 
     def live(
         self,
@@ -203,8 +203,8 @@ class Problem(KnownArms):
             return replace(best, value=best.bound)
         self._check_alike("the bound of a live round")
         whole = self.law.whole_arms(self.arms)
-        found = live_bound(self.law, self.activation, worth, self.rate, in_units(limits, whole), whole)
-        return found.labelled(self.names if self.named else None, self.units)
+        bound = live_bound(self.law, self.activation, worth, self.rate, in_units(limits, whole), whole)
+        return bound.labelled(self.names if self.named else None, self.units)
 
     def budget_for(self, target: float, **options: Any) -> Allocation:
         """Return the least budget that buys an expected reward of `target`: an allocation of it.
@@ -266,8 +266,8 @@ class Problem(KnownArms):
         law = check_budgets(budgets)
         worth, limits = one_round(self, float(law.amount[-1]), *self._by_name(value, eligible, 0.0, upper))
         self._check_reward("sum", worth)
-        found = best_plan(arms_of(self.law, self.activation * worth, self.rate, limits.upper), law)
-        return found.labelled(self.names if self.named else None, self.units)
+        plan = best_plan(arms_of(self.law, self.activation * worth, self.rate, limits.upper), law)
+        return plan.labelled(self.names if self.named else None, self.units)
 
     @classmethod
     def from_curves(cls, x: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None, **details: Any) -> Self:

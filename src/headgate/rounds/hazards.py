@@ -20,31 +20,31 @@ from headgate.laws import Floats
 
 _BINS, _FEWEST = 24, 4  # of amounts, at most and at least
 _EVENTS = 8  # successes that a bin has of an arm on average: with fewer, hazards follow chance and foretell nothing
-_FOLDS = 3  # that are held out in turn, to choose the number of kinds
+_FOLDS = 3  # parts of the rounds that are held out in turn, to choose the number of kinds
 NUMBERS = (1, 2, 4, 12, 24, 40)
 """How many kinds there may be."""
-_LEAST = 1e-9  # of a hazard in a bin
+_LEAST = 1e-9  # the least hazard of a bin
 _OWN = 1.5  # rounds that the prior of an arm's hazard in a kind counts for
-_SHARED = 1.0  # and that of a kind's own
+_SHARED = 1.0  # rounds that the prior of a kind's own hazard counts for
 _ITERATIONS = 60
 _CLOSE = 1e-6  # relative gain of the likelihood at which EM ends
 
 
 def bins_of(thresholds: Floats, most: float) -> Floats:
     """Return the edges of bins of rounds (N, K), from 0 to `most`: as many successes in each, of a width above 0."""
-    seen = thresholds[np.isfinite(thresholds) & (thresholds < most)]
-    count = min(max(seen.size // (_EVENTS * thresholds.shape[1]), _FEWEST), _BINS)
-    inner = np.quantile(seen, np.linspace(0.0, 1.0, count + 1)[1:-1]) if seen.size else np.empty(0)
+    inside = thresholds[np.isfinite(thresholds) & (thresholds < most)]
+    count = min(max(inside.size // (_EVENTS * thresholds.shape[1]), _FEWEST), _BINS)
+    inner = np.quantile(inside, np.linspace(0.0, 1.0, count + 1)[1:-1]) if inside.size else np.empty(0)
     inner = np.unique(inner[(inner > 0.0) & (inner < most)])
     return np.concatenate([[0.0], inner, [most]])
 
 
-def counts(thresholds: Floats, given: Floats, edges: Floats) -> tuple[Floats, Floats]:
+def counts(thresholds: Floats, allocation: Floats, edges: Floats) -> tuple[Floats, Floats]:
     """Return d and t of rounds, (N, K, bins) each; an arm that was given nothing tells nothing."""
-    end = np.minimum(thresholds, given)
+    end = np.minimum(thresholds, allocation)
     t = np.clip((end[..., None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
     place = np.searchsorted(edges, end, side="left") - 1
-    d = (np.arange(edges.size - 1) == place[..., None]) & (thresholds <= given)[..., None]
+    d = (np.arange(edges.size - 1) == place[..., None]) & (thresholds <= allocation)[..., None]
     return d.astype(np.float64), t
 
 
@@ -99,14 +99,14 @@ def fit_kinds(
     count = np.ones(len(d)) if weight is None else weight
     before = -np.inf
     for _ in range(iterations):
-        found = step(d, t, weights * count[:, None], edges)
-        weights, likelihood = found.weights(d, t)
+        model = step(d, t, weights * count[:, None], edges)
+        weights, likelihood = model.weights(d, t)
         now = float(count @ likelihood)
         if now - before < _CLOSE * abs(now):
             break
         before = now
     mean = float(count @ likelihood / count.sum())
-    return Kinds(edges, found.share, found.hazard, mean), weights
+    return Kinds(edges, model.share, model.hazard, mean), weights
 
 
 def best_number(
@@ -123,14 +123,14 @@ def best_number(
             fit, test = place != fold, place == fold
             if not (fit.any() and test.any()):
                 continue
-            found, _ = fit_kinds(d[fit], t[fit], edges, kinds, rng)
-            total += float(found.weights(d[test], t[test])[1].sum())
+            model, _ = fit_kinds(d[fit], t[fit], edges, kinds, rng)
+            total += float(model.weights(d[test], t[test])[1].sum())
         scores[kinds] = total / len(d)
     return max(scores, key=lambda kinds: scores[kinds]), scores
 
 
 def completed(
-    thresholds: Floats, given: Floats, kinds: Kinds, weights: Floats, rng: np.random.Generator, copies: int = 1
+    thresholds: Floats, allocation: Floats, kinds: Kinds, weights: Floats, rng: np.random.Generator, copies: int = 1
 ) -> Floats:
     """Complete rounds: what was seen stays, what was cut short or not tried is drawn, (copies * N, K).
 
@@ -141,11 +141,11 @@ def completed(
     ends = np.cumsum(weights, axis=1)
     kind = np.sum(rng.random(rounds.size)[:, None] * ends[rounds, -1:] > ends[rounds], axis=1)
     kind = np.minimum(kind, weights.shape[1] - 1)
-    found, cut = thresholds[rounds], np.minimum(given[rounds], kinds.edges[-1])
+    complete, cut = thresholds[rounds], np.minimum(allocation[rounds], kinds.edges[-1])
     H, edges = kinds.cumulative(), kinds.edges
-    noise = rng.exponential(size=found.shape)
-    known = found <= given[rounds]
-    for arm in range(found.shape[1]):
+    noise = rng.exponential(size=complete.shape)
+    known = complete <= allocation[rounds]
+    for arm in range(complete.shape[1]):
         own = H[kind, arm]  # (rows, bins + 1)
         start = _along(edges, own, cut[:, arm])
         goal = start + noise[:, arm]
@@ -155,8 +155,9 @@ def completed(
         row = np.arange(len(own))
         low, rise = own[row, b], own[row, b + 1] - own[row, b]
         drawn = edges[b] + (goal - low) / np.maximum(rise, 1e-300) * np.diff(edges)[b]
-        found[:, arm] = np.where(known[:, arm], found[:, arm], np.where(inside, np.maximum(drawn, cut[:, arm]), np.inf))
-    return found
+        drawn = np.where(inside, np.maximum(drawn, cut[:, arm]), np.inf)
+        complete[:, arm] = np.where(known[:, arm], complete[:, arm], drawn)
+    return complete
 
 
 def _along(edges: Floats, own: Floats, x: Floats) -> Floats:

@@ -35,10 +35,10 @@ def greedy(thresholds: Floats, weight: Floats, lower: Floats, upper: Floats, bud
     """Again and again the step of an arm that adds most weight for what it costs."""
     x, open_ = lower.copy(), ~(thresholds <= lower).any(axis=1)
     while True:
-        left, best = budget - x.sum(), (0.0, -1, 0.0)
+        rest, best = budget - x.sum(), (0.0, -1, 0.0)
         for arm in range(x.size):
             cost = thresholds[open_, arm] - x[arm]
-            able = (cost <= left) & (thresholds[open_, arm] <= upper[arm])
+            able = (cost <= rest) & (thresholds[open_, arm] <= upper[arm])
             order = np.argsort(cost[able], kind="stable")
             steps = cost[able][order]
             ratio = np.cumsum(weight[open_][able][order]) / np.maximum(steps, 1e-300)
@@ -58,8 +58,8 @@ def exchanged(
     from headgate.kernels.cover import exchange  # noqa: PLC0415  # machine code loads on first use
 
     with np.errstate(all="ignore"):
-        x, found = exchange(thresholds, weight, lower, upper, budget, np.array(starts))
-    return np.asarray(x[int(np.argmax(found))])
+        x, values = exchange(thresholds, weight, lower, upper, budget, np.array(starts))
+    return np.asarray(x[int(np.argmax(values))])
 
 
 def first_guesses(thresholds: Floats, weight: Floats, lower: Floats, upper: Floats, budget: float) -> list[Floats]:
@@ -96,8 +96,8 @@ def best_rows(
     if reward == "sum" and value is not None:
         reached = float(weight @ (((thresholds <= x) & (x > 0.0)) @ value) / weight.sum())
     numbers = (np.asarray(v, dtype=np.float64) for v in (reached, max(bound, reached), price))
-    found, top, slope = numbers
-    return Allocation(x, found, top, slope, np.asarray(1), limits.budget, reward, "rows")
+    total, top, slope = numbers
+    return Allocation(x, total, top, slope, np.asarray(1), limits.budget, reward, "rows")
 
 
 def _separable(thresholds: Floats, weight: Floats, value: Floats, limits: Limits) -> tuple[Floats, float, float]:
@@ -208,11 +208,11 @@ def _multipliers(thresholds: Floats, weight: Floats, upper: Floats, budget: floa
         sparse.hstack([falls, sparse.csr_matrix((links.size, rounds))]),
         sparse.hstack([spend, sparse.csr_matrix((1, rounds))]),
     ])  # fmt: skip
-    found = solver(
+    solution = solver(
         -np.concatenate([np.zeros(size), weight]), A_ub=above.tocsr(),
         b_ub=np.concatenate([np.zeros(rounds + links.size), [budget]]), bounds=(0.0, 1.0), method="highs",
     )  # fmt: skip
-    if found.x is None:
+    if solution.x is None:
         return np.zeros(rounds), 0.0
-    prices = -found.ineqlin.marginals
+    prices = -solution.ineqlin.marginals
     return np.clip(prices[:rounds] / np.maximum(weight, 1e-300), 0.0, 1.0), max(float(prices[-1]), 0.0)

@@ -21,8 +21,8 @@ from headgate.rounds.hazards import Kinds, best_number, bins_of, completed, coun
 from headgate.rounds.static import best_rows
 
 _TINY = np.finfo(np.float64).tiny
-_COPIES = 4  # of a round that was cut short, each completed by another draw
-_STARTS = 2  # of EM
+_COPIES = 4  # copies of a round that was cut short, each completed by another draw
+_STARTS = 2  # starts of EM, of which the likeliest end counts
 _BETWEEN = 4  # points of a fitted curve in each bin
 
 
@@ -81,8 +81,8 @@ class Rounds(Shown):
                 f"a threshold must not exceed what the arm was given, got {reach[r, arm]:g} and {amount[r, arm]:g} for "
                 f"arm {arm} of round {r}"
             )
-        known = tuple(names) if names is not None else tuple(f"arm{i}" for i in range(reach.shape[1]))
-        if len(known) != reach.shape[1] or len(set(known)) != len(known):
+        arm_names = tuple(names) if names is not None else tuple(f"arm{i}" for i in range(reach.shape[1]))
+        if len(arm_names) != reach.shape[1] or len(set(arm_names)) != len(arm_names):
             raise ParameterError(f"names must be {reach.shape[1]} different ones, one for each arm, got {names!r}")
         reach = np.where(np.isfinite(reach), np.maximum(reach, _TINY), np.inf)
         for name, value in (
@@ -91,7 +91,7 @@ class Rounds(Shown):
         ):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "names", known)
+        object.__setattr__(self, "names", arm_names)
 
     @classmethod
     def from_rows(
@@ -116,9 +116,9 @@ class Rounds(Shown):
         if np.any(count > 1):
             at = int(first[np.argmax(count > 1)])
             raise InputError(f"a round must have one row of an arm, got arm {arms[at]!r} twice in round {rounds[at]!r}")
-        table, got = np.full((len(row_of), len(arm_of)), np.inf), np.zeros((len(row_of), len(arm_of)))
-        table[row, column], got[row, column] = np.where(np.isnan(reach), np.inf, reach), amount
-        return cls(table, got, [str(name) for name in arm_of])
+        table, amounts = np.full((len(row_of), len(arm_of)), np.inf), np.zeros((len(row_of), len(arm_of)))
+        table[row, column], amounts[row, column] = np.where(np.isnan(reach), np.inf, reach), amount
+        return cls(table, amounts, [str(name) for name in arm_of])
 
     @property
     def rounds(self) -> int:
@@ -169,8 +169,8 @@ class Rounds(Shown):
         if self.is_complete(budget):
             return best_rows(self.thresholds, np.ones(self.rounds), limits, reward, smooth=off, seed=seed)
         rows = self.completed(budget, seed=seed)
-        found = best_rows(rows, np.ones(len(rows)), limits, reward, smooth=off, seed=seed)
-        return Allocation(found.x, found.value, found.bound, found.price, found.nodes, found.budget, reward, "kinds")
+        best = best_rows(rows, np.ones(len(rows)), limits, reward, smooth=off, seed=seed)
+        return Allocation(best.x, best.value, best.bound, best.price, best.nodes, best.budget, reward, "kinds")
 
     def completed(self, budget: float, *, kinds: int | None = None, copies: int = _COPIES, seed: int = 0) -> Floats:
         """Return thresholds up to a budget with nothing missing, (copies * N, K): what was not seen is drawn."""
@@ -216,7 +216,7 @@ class Rounds(Shown):
         d, t = counts(self.thresholds, self.given, edges)
         number = best_number(d, t, edges, rng)[0] if kinds is None else checks.whole("kinds", kinds)
         tried = [fit_kinds(d, t, edges, number, rng) for _ in range(_STARTS)]
-        return max(tried, key=lambda found: found[0].likelihood)
+        return max(tried, key=lambda fit: fit[0].likelihood)
 
     def columns(self) -> dict[str, Any]:
         """Return a row for each arm that a round tried: round, arm, what it was given, success and threshold."""

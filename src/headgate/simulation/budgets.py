@@ -36,10 +36,10 @@ class Budgets:
         if largest is not None:
             checks.numbers("max_budget", largest, BudgetError, open_least=True)
         if budget is None:
-            known = environment.max_budget
-            if known is None:
+            default = environment.max_budget
+            if default is None:
                 raise BudgetError("budget is missing: only a replay of rows with budgets does without one")
-            return cls(environment, largest or known, None, None)
+            return cls(environment, largest or default, None, None)
         if callable(budget):
             if largest is None:
                 raise BudgetError("a budget that is a function needs max_budget=, the most it will ever return")

@@ -113,12 +113,12 @@ def log_checkpoints(rounds: int, count: int) -> NDArray[np.int64]:
     return np.unique(np.rint(np.geomspace(1, rounds, count)).astype(np.int64))
 
 
-def which_checkpoints(given: int | ArrayLike, rounds: int) -> NDArray[np.int64]:
+def which_checkpoints(checkpoints: int | ArrayLike, rounds: int) -> NDArray[np.int64]:
     """Return the rounds to record: so many by their logarithm, or those given, which must grow up to the last."""
-    if isinstance(given, int):
-        return log_checkpoints(rounds, checks.whole("checkpoints", given, least=2))
-    points = np.asarray(given)
+    if isinstance(checkpoints, int):
+        return log_checkpoints(rounds, checks.whole("checkpoints", checkpoints, least=2))
+    points = np.asarray(checkpoints)
     growing = points.ndim == 1 and points.size > 0 and bool(np.all(np.diff(points) > 0))
     if points.dtype.kind not in "iu" or not growing or points[0] < 1 or points[-1] != rounds:
-        raise ParameterError(f"checkpoints must be growing rounds, from 1 and up to {rounds}, got {given!r}")
+        raise ParameterError(f"checkpoints must be growing rounds, from 1 and up to {rounds}, got {checkpoints!r}")
     return points.astype(np.int64)

@@ -113,22 +113,22 @@ class Replay:
         shuffle: bool = True,
         budgets: ArrayLike | None = None,
     ) -> None:
-        seen, won = np.asarray(thresholds, dtype=np.float64), np.asarray(success)
+        table, won = np.asarray(thresholds, dtype=np.float64), np.asarray(success)
         if won.dtype.kind not in "biu" or not np.isin(won, (0, 1)).all():
             raise FeedbackError(f"success must be true or false in every row, got {success!r}")
         won = won.astype(np.bool_)
-        if seen.shape != won.shape or seen.ndim not in {2, 3} or seen.shape[-1] != problem.arms or not seen.size:
+        if table.shape != won.shape or table.ndim not in {2, 3} or table.shape[-1] != problem.arms or not table.size:
             raise ShapeError(
-                f"thresholds and success must be rows of {problem.arms} arms, got {seen.shape} and {won.shape}"
+                f"thresholds and success must be rows of {problem.arms} arms, got {table.shape} and {won.shape}"
             )
-        checks.numbers("the threshold of a success", seen[won], FeedbackError)
-        given = None if budgets is None else checks.numbers("budgets", budgets)
-        if given is not None and given.shape != seen.shape[:-1]:
-            raise ShapeError(f"there must be one budget for each row {seen.shape[:-1]}, got shape {given.shape}")
-        if problem.batch not in {(), seen.shape[:-2]}:
-            raise ShapeError(f"{problem} does not fit logs of shape {seen.shape}")
-        values = (("reach", np.where(won, np.maximum(seen, _TINY), np.inf)), ("truth", problem))
-        for name, value in (*values, ("shuffle", bool(shuffle)), ("row_budgets", given)):
+        checks.numbers("the threshold of a success", table[won], FeedbackError)
+        amounts = None if budgets is None else checks.numbers("budgets", budgets)
+        if amounts is not None and amounts.shape != table.shape[:-1]:
+            raise ShapeError(f"there must be one budget for each row {table.shape[:-1]}, got shape {amounts.shape}")
+        if problem.batch not in {(), table.shape[:-2]}:
+            raise ShapeError(f"{problem} does not fit logs of shape {table.shape}")
+        values = (("reach", np.where(won, np.maximum(table, _TINY), np.inf)), ("truth", problem))
+        for name, value in (*values, ("shuffle", bool(shuffle)), ("row_budgets", amounts)):
             object.__setattr__(self, name, value)
 
     def problem(self, seed: int, run: int) -> Problem:  # noqa: ARG002  # the protocol's
@@ -152,9 +152,9 @@ class Replay:
 
     def describe(self) -> dict[str, Any]:
         """Return the shape and a digest of the log, and the problem."""
-        given = {} if self.row_budgets is None else {"budgets": digest(self.row_budgets)}
+        budgets = {} if self.row_budgets is None else {"budgets": digest(self.row_budgets)}
         log = {"rows": list(self.reach.shape), "log": digest(self.reach), "shuffle": self.shuffle}
-        return {"environment": "replay", **log, **given, **described(self.truth)}
+        return {"environment": "replay", **log, **budgets, **described(self.truth)}
 
     def _log(self, values: Floats, run: int, axes: int) -> Floats:
         return values if values.ndim == axes else values[run % len(values)]
@@ -207,6 +207,6 @@ def digest(values: Floats) -> str:
 
 def name_of(function: Any) -> str:
     """Return where a function or class is from; its code is not looked at."""
-    made = getattr(function, "func", function)  # of a functools.partial
-    name = getattr(made, "__qualname__", type(made).__qualname__)
-    return f"{getattr(made, '__module__', '?')}.{name}"
+    target = getattr(function, "func", function)  # of a functools.partial
+    name = getattr(target, "__qualname__", type(target).__qualname__)
+    return f"{getattr(target, '__module__', '?')}.{name}"

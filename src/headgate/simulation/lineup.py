@@ -32,13 +32,13 @@ class Contender:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, given: Entrant) -> Self:
+    def of(cls, name: str, entrant: Entrant) -> Self:
         """Read a class, a (class, options) pair, a partial of either, or a function that makes a policy."""
-        factory, options = given if isinstance(given, tuple) else (given, {})
+        factory, options = entrant if isinstance(entrant, tuple) else (entrant, {})
         if not name:
             raise ParameterError("the name of a policy must not be empty")
         if not callable(factory):
-            raise ParameterError(f"policy {name!r} must be a class, (class, options) or a function, got {given!r}")
+            raise ParameterError(f"policy {name!r} must be a class, (class, options) or a function, got {entrant!r}")
         return cls(name, factory, dict(options))
 
     def build(self, problem: Problem, seed: int, runs: range, max_budget: float, rounds: int, reward: Reward) -> Policy:
@@ -64,8 +64,8 @@ class Contender:
 
     def describe(self) -> dict[str, Any]:
         """Return plain data by which two of them are told apart."""
-        given = {**getattr(self.factory, "keywords", {}), **self.options}
-        return {"made_by": name_of(self.factory), "options": {key: repr(value) for key, value in given.items()}}
+        options = {**getattr(self.factory, "keywords", {}), **self.options}
+        return {"made_by": name_of(self.factory), "options": {key: repr(value) for key, value in options.items()}}
 
 
 def _takes(factory: Factory, option: str) -> bool:
@@ -85,4 +85,4 @@ def contenders(policies: Mapping[str, Entrant]) -> tuple[Contender, ...]:
     """Read all policies of a simulation."""
     if not policies:
         raise ParameterError(f"policies must be a dictionary from names to policies, not empty, got {policies!r}")
-    return tuple(Contender.of(name, given) for name, given in policies.items())
+    return tuple(Contender.of(name, entrant) for name, entrant in policies.items())

@@ -19,7 +19,7 @@ from headgate.simulation.environment import row_of
 from headgate.simulation.streams import block_length
 
 MEASURES = ("regret", "realised", "reward", "optimum")
-_ROUNDING = 1e-9  # of the budget, that an allocation may be above it
+_ROUNDING = 1e-9  # the share of the budget by which an allocation may be above it
 
 
 @final
@@ -122,7 +122,7 @@ class _Live:
     def __init__(self, design: Design, name: str, runs: range, problem: Problem) -> None:
         self.policy = design.build(name, problem, runs)
         self.state = self.policy.start()
-        self.told, self.value = name not in design.hidden, worth_of(problem)
+        self.knows_budget, self.value = name not in design.hidden, worth_of(problem)
 
     def play(self, reach: Floats, budgets: Floats) -> Floats:
         """Return what each arm had got at the end of each round of a block: (rounds, runs, K)."""
@@ -132,19 +132,19 @@ class _Live:
         policy, state, cascade = self.policy, self.state, self.policy.reward == "cascade"
         unknown = np.empty(0)
         for t in range(len(reach)):
-            ask = policy.ask(budgets[t] if self.told else policy.max_budget, value=self.value)
+            ask = policy.ask(budgets[t] if self.knows_budget else policy.max_budget, value=self.value)
             (x, y), state = policy.begin_live(state, ask)
             worth, limits = np.ones(policy.arms) if ask.value is None else ask.value, ask.limits
             most = np.minimum(limits.upper, x[..., -1])
-            if cascade and self.told:
+            if cascade and self.knows_budget:
                 most = cascade_plan(x, y, replace(limits, upper=most), policy.whole)
             with np.errstate(all="ignore"):
-                got = play_round(
+                amounts = play_round(
                     x, y, worth, policy.whole, cascade, limits.lower, most, reach[t],
-                    budgets[t] if self.told else np.inf, budgets[t], unknown, unknown,
+                    budgets[t] if self.knows_budget else np.inf, budgets[t], unknown, unknown,
                 )  # fmt: skip
-            played[t] = got
-            state = policy.absorb(state, got, _answer(reach[t], got))
+            played[t] = amounts
+            state = policy.absorb(state, amounts, _answer(reach[t], amounts))
         self.state = state
         return played
 
@@ -175,13 +175,13 @@ class _Pouring:
 def _poured(portions: Portions, arms: int, budget: float) -> Floats:
     """Return what each arm has got when the budget turns out to be spent."""
     x = np.zeros(arms)
-    left = float(budget)
+    rest = float(budget)
     for arm, amount in zip(portions[0].tolist(), portions[1].tolist(), strict=True):
-        if amount >= left:
-            x[arm] += left
+        if amount >= rest:
+            x[arm] += rest
             break
         x[arm] += amount
-        left -= amount
+        rest -= amount
     return x
 
 
@@ -200,7 +200,7 @@ class _Score:
         if design.budgets.constant and design.budgets.amounts is not None:
             self.best = problem.solve(design.budgets.amounts, reward=design.reward).x
 
-    def _got(self, x: Floats, reach: Floats) -> Floats:
+    def _reward(self, x: Floats, reach: Floats) -> Floats:
         won = (reach <= x) & (x > 0.0)
         if self.valued:
             return np.asarray(np.sum(self.problem.value * won, axis=-1))
@@ -220,10 +220,10 @@ class _Score:
     def __call__(self, x: Floats, reach: Floats, budgets: Floats) -> Floats:
         """Return the measures of each round: (4, rounds, runs)."""
         best = self._optima(budgets)
-        optimum, got = self.problem.expected_reward(best, self.reward), self._got(x, reach)
+        optimum, reward = self.problem.expected_reward(best, self.reward), self._reward(x, reach)
         # What an arm has got in a live round depends on its threshold: there is no expectation given that.
-        mine = got if self.live else self.problem.expected_reward(x, self.reward)
-        measures = [optimum - mine, self._got(best, reach) - got, got, np.broadcast_to(optimum, got.shape)]
+        mine = reward if self.live else self.problem.expected_reward(x, self.reward)
+        measures = [optimum - mine, self._reward(best, reach) - reward, reward, np.broadcast_to(optimum, reward.shape)]
         return np.stack(measures).astype(np.float64)
 
 

@@ -130,10 +130,10 @@ def simulate(
     return result
 
 
-def _named(option: str, given: bool | Collection[str], lineup: Sequence[Contender]) -> frozenset[str]:
+def _named(option: str, choice: bool | Collection[str], lineup: Sequence[Contender]) -> frozenset[str]:
     """Return the policies that an option concerns: all, none, or those that it names."""
     names = {contender.name for contender in lineup}
-    concerned = frozenset((names if given else ()) if isinstance(given, bool) else given)
+    concerned = frozenset((names if choice else ()) if isinstance(choice, bool) else choice)
     if not concerned <= names:
         raise ParameterError(f"{option} must name policies of this simulation, got {sorted(concerned - names)}")
     return concerned
@@ -177,5 +177,5 @@ def _play_all(
 def _joined(design: Design, curves: Mapping[Unit, Totals], seconds: float) -> Result:
     units = design.units()
     whole = {c.name: Totals.join([curves[unit] for unit in units if unit.policy == c.name]) for c in design.lineup}
-    measures = {name: {policy: getattr(found, name) for policy, found in whole.items()} for name in MEASURES}
+    measures = {name: {policy: getattr(totals, name) for policy, totals in whole.items()} for name in MEASURES}
     return Result(design.checkpoints, **measures, configuration=design.describe(), seconds=seconds)

@@ -15,7 +15,7 @@ from headgate.errors import HeadgateError, ParameterError
 from headgate.extras import extra
 
 BACKENDS = ("loky", "dask", "ray")
-_TRIES = 3  # in a row without a single unit finished
+_TRIES = 3  # tries in a row that may end without a single unit finished
 
 T = TypeVar("T")
 Task: TypeAlias = Callable[[int], T]

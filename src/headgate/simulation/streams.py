@@ -11,7 +11,7 @@ from enum import IntEnum
 import numpy as np
 
 _LONGEST = 1024
-_NUMBERS = 1 << 15  # in a block of one run: memory does not grow with the arms either
+_NUMBERS = 1 << 15  # numbers in a block of one run, so that memory does not grow with the arms
 
 
 class Stream(IntEnum):

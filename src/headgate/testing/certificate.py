@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headgate.oracle import Allocation
     from headgate.problem import Problem
 
-_CELLS = 400  # of the budget, in the search for something better
+_CELLS = 400  # parts of the budget in the search for something better
 
 
 def check_certificate(
@@ -80,13 +80,13 @@ def check_certificate(
         curves = worth.curves(amounts.T).T
         if level == 0:
             proof = worth.reward_of(_best_in_cells(curves, cells + arms)[0])
-        _, taken = _best_in_cells(curves, cells)
-        found = amounts[np.arange(arms), taken]
-        while found.sum() > budget:  # by a digit
-            found[np.argmax(found - low)] *= 1.0 - 1e-15
-        better = worth.of(found)
-        expect(better <= bound + slack, "its bound is {!r}, but {} is worth {!r}", bound, found, better)
-        start = np.maximum(found - 3.0 * step, low)
+        _, places = _best_in_cells(curves, cells)
+        x = amounts[np.arange(arms), places]
+        while x.sum() > budget:  # by a digit
+            x[np.argmax(x - low)] *= 1.0 - 1e-15
+        better = worth.of(x)
+        expect(better <= bound + slack, "its bound is {!r}, but {} is worth {!r}", bound, x, better)
+        start = np.maximum(x - 3.0 * step, low)
         spare = max(budget - float(start.sum()), 0.0)
     return proof / bound if bound > 0.0 else 1.0
 
@@ -122,8 +122,8 @@ def _best_in_cells(curves: Floats, cells: int) -> tuple[float, list[int]]:
         totals = np.where(rest >= 0, best[np.maximum(rest, 0)] + curve, -np.inf)
         choices.append(np.argmax(totals, axis=1))
         best = np.max(totals, axis=1)
-    left, taken = cells, [0] * arms
+    spare, places = cells, [0] * arms
     for arm in range(arms - 1, -1, -1):
-        taken[arm] = int(choices[arm][left])
-        left -= taken[arm]
-    return float(best[-1]), taken
+        places[arm] = int(choices[arm][spare])
+        spare -= places[arm]
+    return float(best[-1]), places

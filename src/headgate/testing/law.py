@@ -23,8 +23,8 @@ _DRAWS, _CHANCE = 4000, 1e-6
 _ROWS = 3000
 
 
-def _close(found: Any, wanted: Any, tolerance: float, what: str, *, atol: float = 0.0) -> None:
-    expect(np.allclose(found, wanted, rtol=tolerance, atol=atol), "{}: got {}, it must be {}", what, found, wanted)
+def _close(value: Any, truth: Any, tolerance: float, what: str, *, atol: float = 0.0) -> None:
+    expect(np.allclose(value, truth, rtol=tolerance, atol=atol), "{}: got {}, it must be {}", what, value, truth)
 
 
 def _amounts(law: Law, rate: float, q: Floats = _BODY) -> Floats:
@@ -84,9 +84,9 @@ def tails_do_not_cancel(law: Law) -> None:
         by_s = (law.log_sf(below, rate) - law.log_sf(above, rate)) / (2.0 * h)
         _close(np.where(left, by_g, by_s), slope, 1e-3, f"the slopes of log G and log(1 - G) at {x}")
         far = np.geomspace(1.0, 1e3, 40) * float(law.quantile(0.99, rate))
-        seen = np.isfinite(law.log_sf(far, rate))
+        finite = np.isfinite(law.log_sf(far, rate))
         expect(
-            np.all(np.diff(law.log_sf(far, rate)[seen]) < 0.0),
+            np.all(np.diff(law.log_sf(far, rate)[finite]) < 0.0),
             "log_sf must keep falling where G is 1 to the last digit",
         )
 
@@ -130,11 +130,11 @@ def truncated_mean_is_the_mean(law: Law) -> None:
             else:
                 area = _integral(lambda x: law.cdf(x, rate), 0.0, upper)  # noqa: B023  # called at once
                 mean = upper - area / float(law.cdf(upper, rate))
-            found = law.truncated_mean(rate, upper)
-            _close(found, mean, 1e-6, f"the mean below {upper}")
+            truncated_mean = law.truncated_mean(rate, upper)
+            _close(truncated_mean, mean, 1e-6, f"the mean below {upper}")
             means = law.truncated_mean(rate * np.geomspace(1e-3, 1e3, 61), upper)
             if np.all(np.diff(means) <= 0.0) and not (law.integer and upper <= 1.0):
-                _close(law.rate_of_truncated_mean(found, upper), rate, 1e-5, "the rate of a truncated mean")
+                _close(law.rate_of_truncated_mean(truncated_mean, upper), rate, 1e-5, "the rate of a truncated mean")
 
 
 def inflection_is_the_peak(law: Law) -> None:
@@ -162,8 +162,8 @@ def constants_hold(law: Law) -> None:
     )
     means = [law.truncated_mean(rates * (1.0 + s), np.floor(upper) + 2.0 if law.integer else upper) for s in (-h, h)]
     flat = np.min(np.abs(means[1] - means[0]) / (2.0 * h * rates))
-    found = float(law.lipschitz_mean(np.floor(upper) + 2.0 if law.integer else upper, (low, high)))
-    expect(0.0 < found <= flat * (1.0 + 1e-3), f"lipschitz_mean must be above 0 and at most {flat}, got {found}")
+    constant = float(law.lipschitz_mean(np.floor(upper) + 2.0 if law.integer else upper, (low, high)))
+    expect(0.0 < constant <= flat * (1.0 + 1e-3), f"lipschitz_mean must be above 0 and at most {flat}, got {constant}")
     _close(law.boost(rates, rates), 1.0, 1e-12, "the boost from a rate to itself")
 
 
@@ -222,11 +222,12 @@ def shape_is_learned(law: Law) -> None:
     threshold = law.sample(rate, rng, _ROWS)
     success = (rng.random(_ROWS) < 0.9) & (threshold <= x)
     rows = Evidence.of_rows(np.zeros(_ROWS, dtype=np.int64), x, success, np.where(success, threshold, np.nan))
-    found = likelihood(learner, rows, level=0.6827)
-    expect(found.shape is not None and found.shape_interval is not None, f"{learner} must be learned")
-    error = float(np.log(found.shape_interval[0, 1] / found.shape_interval[0, 0])) / 2.0  # type: ignore[index]
-    off = abs(float(np.log(found.shape[0] / shape)))  # type: ignore[index]
-    expect(off <= 5.0 * error, f"the shape {shape} was learned as {found.shape}, with a standard error of {error:.3f}")
+    estimate = likelihood(learner, rows, level=0.6827)
+    expect(estimate.shape is not None and estimate.shape_interval is not None, f"{learner} must be learned")
+    error = float(np.log(estimate.shape_interval[0, 1] / estimate.shape_interval[0, 0])) / 2.0  # type: ignore[index]
+    off = abs(float(np.log(estimate.shape[0] / shape)))  # type: ignore[index]
+    text = f"the shape {shape} was learned as {estimate.shape}, with a standard error of {error:.3f}"
+    expect(off <= 5.0 * error, text)
 
 
 def plain_data_and_back(law: Law) -> None:

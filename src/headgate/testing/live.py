@@ -17,7 +17,7 @@ from headgate.testing.harness import ConformanceError, expect
 MakeLive: TypeAlias = Callable[..., LiveRound]
 """Begins a live round of (budget, **options): `problem.live`, or a policy's."""
 _BUDGET = 10.0
-_ENDLESS = 100_000  # steps that no round needs
+_ENDLESS = 100_000  # more steps than any round needs
 
 
 def _thresholds(arms: int, seed: int, budget: float = _BUDGET) -> Floats:
@@ -102,8 +102,9 @@ def reports_may_come_in_pieces(make: MakeLive) -> None:
         reach = _thresholds(live.arms, seed)
         play(live, reach, cut=0.5)
         expect(bool(live.x.sum() <= _BUDGET), "arms must get at most {}, got {!r}", _BUDGET, live.x.sum())
-        won, seen = live.feedback.success, live.feedback.threshold
-        expect(np.allclose(seen[won], reach[won]), "thresholds must add up over steps: {}, {}", seen[won], reach[won])
+        won = live.feedback.success
+        threshold, need = live.feedback.threshold[won], reach[won]
+        expect(np.allclose(threshold, need), "thresholds must add up over steps: {}, {}", threshold, need)
 
 
 def evidence_is_that_of_a_planned_round(make: MakeLive) -> None:

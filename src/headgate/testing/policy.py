@@ -80,8 +80,8 @@ def budget_of_zero_gives_nothing(make: MakePolicy) -> None:
     """With no budget there is no allocation, and life goes on."""
     policy, amounts = new_policy(make), budgets()
     amounts[::3] = 0.0
-    given = run_all(policy, problem_for(), amounts)
-    expect(all(not x.any() for x in given[::3]), "a budget of 0 must give nothing")
+    allocations = run_all(policy, problem_for(), amounts)
+    expect(all(not x.any() for x in allocations[::3]), "a budget of 0 must give nothing")
 
 
 def hopeless_arm_is_survived(make: MakePolicy) -> None:
@@ -90,8 +90,8 @@ def hopeless_arm_is_survived(make: MakePolicy) -> None:
         problem = Problem(Exponential(), activation, 0.5)
         policy = new_policy(make)
         run_all(policy, problem, budgets(2 * ROUNDS))
-        found = policy.estimate()
-        expect(np.isfinite(found.rate).all(), f"estimates must stay finite, got rates {found.rate}")
+        estimate = policy.estimate()
+        expect(np.isfinite(estimate.rate).all(), f"estimates must stay finite, got rates {estimate.rate}")
 
 
 def one_arm_is_enough(make: MakePolicy) -> None:

@@ -29,12 +29,12 @@ from headgate.testing.harness import (
 
 def _play(policy: Policy, state: State, problem: Problem, count: int, seed: int = 0) -> tuple[list[Floats], State]:
     """Play rounds through the verbs; return the allocations, and the state after them."""
-    rng, given = np.random.default_rng(seed), []
+    rng, allocations = np.random.default_rng(seed), []
     for budget in budgets(count):
         x, state = policy.decide(state, policy.ask(budget, **known(policy)))
-        given.append(x)
+        allocations.append(x)
         state = policy.absorb(state, x, problem.play(x, rng), **known(policy))
-    return given, state
+    return allocations, state
 
 
 def verbs_depend_on_state_and_ask_alone(make: MakePolicy) -> None:
@@ -73,9 +73,9 @@ def absorb_alone_changes_evidence(make: MakePolicy) -> None:
     policy, problem, rng = new_policy(make), problem_for(), np.random.default_rng(0)
     state = policy.start()
     for budget in budgets(24):
-        seen = state.evidence.bins.copy()
+        bins = state.evidence.bins.copy()
         x, state = policy.decide(state, policy.ask(budget, **known(policy)))
-        expect(np.array_equal(state.evidence.bins, seen), "decide must not change evidence")
+        expect(np.array_equal(state.evidence.bins, bins), "decide must not change evidence")
         others = {key: value for key, value in state.to_dict().items() if key != "evidence"}
         state = policy.absorb(state, x, problem.play(x, rng), **known(policy))
         now = {key: value for key, value in state.to_dict().items() if key != "evidence"}
@@ -127,14 +127,14 @@ def limits_of_a_round_are_kept(make: MakePolicy) -> None:
 def values_are_taken_for_a_round(make: MakePolicy) -> None:
     """What successes are worth, by the policy or for one round; equal values change nothing, a cascade knows none."""
     value, problem = np.array([0.0, 1.0, 20.0, 1.0]), problem_for()
-    plain, equal, given, own = (new_policy(make, seed=2, **o) for o in ({}, {"value": 1.0}, {}, {"value": value}))
+    plain, equal, by_round, own = (new_policy(make, seed=2, **o) for o in ({}, {"value": 1.0}, {}, {"value": value}))
     rng = np.random.default_rng(0)
     for budget in budgets(24):
-        x, y = given.allocate(budget, value=value, **known(given)), own.allocate(budget, **known(own))
-        check_feasible(given, x, budget)
+        x, y = by_round.allocate(budget, value=value, **known(by_round)), own.allocate(budget, **known(own))
+        check_feasible(by_round, x, budget)
         expect(np.array_equal(x, y), "values given for every round must do what the policy's own values do")
         feedback = problem.play(x, rng)
-        for policy in (given, own):
+        for policy in (by_round, own):
             policy.observe(x, feedback, **known(policy))
         expect(
             np.array_equal(

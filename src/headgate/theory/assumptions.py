@@ -117,8 +117,8 @@ def _rates_inside(problem: Problem | None, rates: RateRange) -> Assumption:
     if problem is None:
         return Assumption(name, where, None, f"Lambda is {within}")
     outside = _arms((problem.rate < rates[0]) | (problem.rate > rates[1]))
-    found = f"{outside} outside of {within}" if outside else f"all within {within}"
-    return Assumption(name, where, not outside, found)
+    text = f"{outside} outside of {within}" if outside else f"all within {within}"
+    return Assumption(name, where, not outside, text)
 
 
 def _of_law(constants: list[SurrogateConstants], B: float) -> list[Assumption]:

@@ -30,7 +30,7 @@ from headgate.errors import UnsupportedError
 from headgate.laws import Floats, Law
 from headgate.problem import Problem
 
-_NUDGE = 1e-3  # of a logarithm, for derivatives of fourth order: errors of 1e-12 and of 1e-16 / 1e-3
+_NUDGE = 1e-3  # the step, in a logarithm, of derivatives of fourth order: errors of 1e-12 and of 1e-16 / 1e-3
 # Gauss and Legendre for the mean over q in (0, 1), graded towards 0, where the score may have a logarithm.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 _GRADE = (1.0 + _POINTS) / 2.0
@@ -56,8 +56,8 @@ def fisher_information(problem: Problem, x: ArrayLike) -> Information:
     # Successes: the mean of the squared score over thresholds below x, that is over G^-1(q G(x)), q ~ U(0, 1).
     lead = (-1, *(1,) * G.ndim)
     with np.errstate(divide="ignore", invalid="ignore"):
-        seen = law.quantile(_Q.reshape(lead) * G, rate)
-        score = _rate_slope(law.log_pdf, seen, rate)
+        thresholds = law.quantile(_Q.reshape(lead) * G, rate)
+        score = _rate_slope(law.log_pdf, thresholds, rate)
     squared = np.sum(_QW.reshape(lead) * score**2, axis=0)
     return Information(p * G / fails, p * dG / fails, p * G * squared + (p * dG) ** 2 / fails)
 

@@ -17,8 +17,8 @@ from headgate.errors import ParameterError, UnsupportedError
 from headgate.laws import Floats, Law, RateRange
 
 _RATES, _AMOUNTS = 49, 161
-_NUDGE = 1e-4  # of log lambda and log x, for derivatives by central differences
-_LEAST = 1e-9  # of the budget: where a density without bound at 0 is looked at last
+_NUDGE = 1e-4  # the step in log lambda and log x of derivatives by central differences
+_LEAST = 1e-9  # the smallest share of the budget at which a density without bound at 0 is looked at
 
 
 class SurrogateConstants(NamedTuple):

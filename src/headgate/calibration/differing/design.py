@@ -13,7 +13,7 @@ from headgate.errors import FeatureError, InputError, ParameterError
 from headgate.features import Features
 from headgate.laws import Floats
 
-_LARGEST = 1e100  # of a feature: squares of it must be numbers
+_LARGEST = 1e100  # the largest feature: squares of it must be numbers
 _Part: TypeAlias = tuple[str, Floats, bool]
 """The name and the numbers of a column, and whether it says that something is there or not."""
 
@@ -54,34 +54,34 @@ def declared(features: Features | Sequence[str], columns: Mapping[str, NDArray[A
     return Features.of({name: column.tolist() for name, column in sample.items()})
 
 
-def design(known: Features, columns: Mapping[str, NDArray[Any]]) -> Design:
+def design(features: Features, columns: Mapping[str, NDArray[Any]]) -> Design:
     """Make the columns of a regression of a log's columns; those that never change are left out."""
     parts: list[_Part] = []
     usual: dict[str, str] = {}
-    for name in known.columns:
-        if name in known.categories:
-            held, there = _held(columns[name], known.categories[name])
-            counts = {kind: int(mask.sum()) for kind, mask in held.items()}
+    for name in features.columns:
+        if name in features.categories:
+            masks, there = _masks(columns[name], features.categories[name])
+            counts = {kind: int(mask.sum()) for kind, mask in masks.items()}
             if sum(counts.values()) + int((~there).sum()) == there.size and counts:  # else the unknown are the usual
                 usual[name] = max(counts, key=lambda kind: counts[kind])
-            own = [kind for kind in held if kind != usual.get(name)]
-            parts += [(f"{name}={kind}", held[kind].astype(np.float64), True) for kind in own]
+            own = [kind for kind in masks if kind != usual.get(name)]
+            parts += [(f"{name}={kind}", masks[kind].astype(np.float64), True) for kind in own]
         else:
-            part, there = _number_part(name, columns[name], log=name in known.logs)
+            part, there = _number_part(name, columns[name], log=name in features.logs)
             parts.append(part)
         if not there.all():
-            if name not in known.missing:
+            if name not in features.missing:
                 raise FeatureError(f"{name} is missing in {int((~there).sum())} rows, and was not declared to be")
             parts.append((f"{name} missing", (~there).astype(np.float64), True))
     kept = [(name, column, flag) for name, column, flag in parts if np.ptp(column) > 0.0]
     if not kept:
-        raise FeatureError(f"no feature changes from row to row: {', '.join(known.columns)}")
+        raise FeatureError(f"no feature changes from row to row: {', '.join(features.columns)}")
     units = np.array([1.0 if flag else float(column.std()) for _, column, flag in kept])
     z = np.column_stack([(column - column.mean()) / unit for (_, column, _), unit in zip(kept, units, strict=True)])
-    return Design(known, tuple(name for name, _, _ in kept), units, usual, z)
+    return Design(features, tuple(name for name, _, _ in kept), units, usual, z)
 
 
-def _held(column: NDArray[Any], kinds: Sequence[str]) -> tuple[dict[str, NDArray[np.bool_]], NDArray[np.bool_]]:
+def _masks(column: NDArray[Any], kinds: Sequence[str]) -> tuple[dict[str, NDArray[np.bool_]], NDArray[np.bool_]]:
     """Which rows hold each kind of a category, and where something is there."""
     text, there = _text(column)
     return {kind: (text == kind) & there for kind in kinds}, there
@@ -110,11 +110,11 @@ def _numbers(column: NDArray[Any]) -> Floats | None:
     if column.dtype.kind == "f":
         return None if np.isinf(column).any() else np.asarray(column)
     try:
-        found = np.array([np.nan if value is None else float(value) for value in column], dtype=np.float64)
+        values = np.array([np.nan if value is None else float(value) for value in column], dtype=np.float64)
     except ValueError:
         return None
     there = np.array([value is not None for value in column], dtype=np.bool_)
-    return found if np.isfinite(found[there]).all() and there.any() else None
+    return values if np.isfinite(values[there]).all() and there.any() else None
 
 
 def _strange(column: NDArray[Any]) -> Any:

@@ -83,56 +83,57 @@ def fit_features(
     records = log.records
     if records is None or records.columns is None:
         raise InputError("features need the rows themselves: read the log with Columns(features=[...])")
-    made = design(declared(features, records.columns), records.columns)
-    kept = [arm for arm, found in enumerate(arms) if found.fit is not None]
+    regressors = design(declared(features, records.columns), records.columns)
+    kept = [arm for arm, arm_fit in enumerate(arms) if arm_fit.fit is not None]
     if not kept:
         raise InputError("no arm has a success, so features tell nothing")
     rng = np.random.default_rng(seed)
     half = _halves(records, rng)
-    samples = samples_of(records, made, arms, kept, basis)
+    samples = samples_of(records, regressors, arms, kept, basis)
     bare = [sample._replace(z=sample.z[:, :0]) for sample in samples]
     parts = [half[records.arm == arm] for arm in kept]
     scores: dict[str, Floats] = {}
     fits: dict[str, list[list[Fit]]] = {}
-    wanted = ["none", *(["shared", "arm"] if slopes == "auto" and len(kept) > 1 else
-                        ["shared" if slopes == "auto" else slopes])]  # fmt: skip
-    for number, name in enumerate(wanted):
+    choices = ["none", *(["shared", "arm"] if slopes == "auto" and len(kept) > 1 else
+                         ["shared" if slopes == "auto" else slopes])]  # fmt: skip
+    for number, name in enumerate(choices):
         own = bare if name == "none" else samples
         fits[name] = [fitted([s.only(p != side) for s, p in zip(own, parts, strict=True)], by_arm=name == "arm")
                       for side in (0, 1)]  # fmt: skip
         scores[name] = _scores(own, parts, fits[name])
         progress(number + 1)
-    held = {name: float(score.mean()) for name, score in scores.items()}
-    chosen: Literal["shared", "arm"] = "arm" if held.get("arm", -np.inf) > held.get("shared", -np.inf) else "shared"
+    held_out = {name: float(score.mean()) for name, score in scores.items()}
+    shared, by_arm = (held_out.get(name, -np.inf) for name in ("shared", "arm"))
+    chosen: Literal["shared", "arm"] = "arm" if by_arm > shared else "shared"
     whole = fitted(samples, by_arm=chosen == "arm")
     better = scores[chosen] - scores["none"]
     names = tuple(log.names[arm] for arm in kept)
     return FeatureFit(
-        features=made.declared, slopes=chosen, arms=names, usual=made.usual,
-        coefficients=tuple(_coefficients(whole, made, names if chosen == "arm" else (None,), level)),
-        log_likelihood=sum(found.log_likelihood for found in whole), rows=sum(s.amount.size for s in samples),
-        held_out=held, held_out_error=float(better.std() / np.sqrt(better.size)),
-        gains=feature_gains(records, made.z, half, kept, fits["none"], fits[chosen], budgets,
+        features=regressors.declared, slopes=chosen, arms=names, usual=regressors.usual,
+        coefficients=tuple(_coefficients(whole, regressors, names if chosen == "arm" else (None,), level)),
+        log_likelihood=sum(fit.log_likelihood for fit in whole), rows=sum(s.amount.size for s in samples),
+        held_out=held_out, held_out_error=float(better.std() / np.sqrt(better.size)),
+        gains=feature_gains(records, regressors.z, half, kept, fits["none"], fits[chosen], budgets,
                             whole=log.whole, level=level, bootstrap=bootstrap, rng=rng),
-        level=level, converged=all(found.converged for found in whole),
+        level=level, converged=all(fit.converged for fit in whole),
     )  # fmt: skip
 
 
 def samples_of(
-    records: Records, made: Design, arms: Sequence[ArmFit], kept: Sequence[int], basis: Basis
+    records: Records, regressors: Design, arms: Sequence[ArmFit], kept: Sequence[int], basis: Basis
 ) -> list[Sample]:
     """Return the rows of each arm as a regression wants them."""
-    found = []
+    samples = []
     for arm in kept:
         own = records.arm == arm
         success, threshold = records.success[own], records.threshold[own]
         shown = ~np.isnan(threshold) & (success | (basis == "all"))
-        given = records.allocation[own] if basis == "censored" else np.full(success.size, np.inf)
+        allocation = records.allocation[own] if basis == "censored" else np.full(success.size, np.inf)
         least = threshold[shown & (threshold > 0.0)].min(initial=np.inf)  # a time of 0 is one too small to be told
         shown &= np.isfinite(least)
-        amount = np.where(shown, np.maximum(np.nan_to_num(threshold), least), given)
-        found.append(Sample(arms[arm].law, made.z[own], amount, shown, success))
-    return found
+        amount = np.where(shown, np.maximum(np.nan_to_num(threshold), least), allocation)
+        samples.append(Sample(arms[arm].law, regressors.z[own], amount, shown, success))
+    return samples
 
 
 def _halves(records: Records, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -144,7 +145,7 @@ def _halves(records: Records, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def _scores(samples: Sequence[Sample], parts: Sequence[NDArray[np.int64]], fits: Sequence[Sequence[Fit]]) -> Floats:
     """Log-likelihood of every row by the fit to the other half."""
-    found = []
+    scores = []
     for arm, (sample, part) in enumerate(zip(samples, parts, strict=True)):
         score = np.zeros(part.size)
         for side in (0, 1):
@@ -152,16 +153,19 @@ def _scores(samples: Sequence[Sample], parts: Sequence[NDArray[np.int64]], fits:
             one, place = of_arm(fits[side], arm)
             own = sample.only(here)
             score[here] = own.value(*one.predictors(place, own.z), float(one.log_shape[place]))
-        found.append(score)
-    return np.maximum(np.concatenate(found), -1e3)  # a row that was thought impossible is bad, not infinitely so
+        scores.append(score)
+    return np.maximum(np.concatenate(scores), -1e3)  # a row that was thought impossible is bad, not infinitely so
 
 
-def _coefficients(fits: Sequence[Fit], made: Design, names: Sequence[str | None], level: float) -> list[Coefficient]:
+def _coefficients(
+    fits: Sequence[Fit], regressors: Design, names: Sequence[str | None], level: float
+) -> list[Coefficient]:
     wide = float(special.ndtri(0.5 + level / 2.0))
-    found = []
+    coefficients = []
     for one, arm in zip(fits, names, strict=True):
         error = np.sqrt(np.maximum(np.diagonal(one.covariance), 0.0)).reshape(2, -1)
-        for k, feature in enumerate(made.names):
+        for k, feature in enumerate(regressors.names):
             (a, b), (ea, eb) = one.slope[:, k].tolist(), (wide * error[:, k]).tolist()
-            found.append(Coefficient(feature, arm, float(made.unit[k]), a, (a - ea, a + ea), b, (b - eb, b + eb)))
-    return found
+            unit = float(regressors.unit[k])
+            coefficients.append(Coefficient(feature, arm, unit, a, (a - ea, a + ea), b, (b - eb, b + eb)))
+    return coefficients

@@ -26,10 +26,10 @@ from headgate.laws import Floats, Law
 SLOPE = 3.0
 """Standard deviation of the prior of a slope, per unit of its feature."""
 _INTERCEPTS = np.array([4.0, 5.0, 3.0])  # and of an arm's log rate, logit activation and log shape
-_STEP = 5e-4  # of differences in log rate and log shape
+_STEP = 5e-4  # the step of differences in log rate and log shape
 _STEPS = 80
-_CLOSE = 1e-9  # what a step must promise to gain
-_FAR = 40.0  # that a log rate may be from where it began
+_CLOSE = 1e-9  # a search ends where a step promises to gain less than this
+_FAR = 40.0  # how far a log rate may go from where it began
 
 
 class Sample(NamedTuple):
@@ -56,15 +56,15 @@ class Sample(NamedTuple):
         """Log of what the law says of each row: density, G, or 1 - G."""
         law = self.law.with_shape(float(np.exp(log_shape))) if self.shaped else self.law
         rate = np.exp(log_rate)
-        found = np.zeros(self.amount.size)
+        values = np.zeros(self.amount.size)
         reached, missed = self.success & ~self.shown, ~self.success & ~self.shown
         with np.errstate(divide="ignore"):
-            found[self.shown] = law.log_pdf(self.amount[self.shown], rate[self.shown])
-            found[reached] = np.log(law.cdf(self.amount[reached], rate[reached]))
+            values[self.shown] = law.log_pdf(self.amount[self.shown], rate[self.shown])
+            values[reached] = np.log(law.cdf(self.amount[reached], rate[reached]))
             cut = missed & np.isfinite(self.amount)
-            found[missed] = -np.inf
-            found[cut] = law.log_sf(self.amount[cut], rate[cut])
-        return found
+            values[missed] = -np.inf
+            values[cut] = law.log_sf(self.amount[cut], rate[cut])
+        return values
 
     def value(self, log_rate: Floats, logit: Floats, log_shape: float) -> Floats:
         """Log-likelihood of each row."""

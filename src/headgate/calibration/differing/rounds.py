@@ -13,7 +13,7 @@ from headgate.calibration.log import Log
 from headgate.errors import BudgetError, InputError
 from headgate.rounds import Choice, Rounds, choose
 
-_PARTS = (0.1, 0.3, 1.0)  # budgets by default: of the most that an arm was given
+_PARTS = (0.1, 0.3, 1.0)  # the budgets by default, as shares of the most that an arm was given
 _SHUFFLES = 999
 Interval = tuple[float, float]
 _UNKNOWN: Interval = (float("nan"), float("nan"))
@@ -68,9 +68,9 @@ def rounds_of(log: Log) -> Rounds:
     won = records.success & np.isnan(records.threshold)  # told too late: it had succeeded with what it was given
     reach = np.where(records.success, np.where(won, records.allocation, records.threshold), np.inf)
     names = [log.names[arm] for arm in records.arm]
-    found = Rounds.from_rows(records.round.tolist(), names, reach, np.maximum(records.allocation, 0.0))
-    order = [found.names.index(name) for name in log.names]
-    return Rounds(found.thresholds[:, order], found.given[:, order], log.names)
+    table = Rounds.from_rows(records.round.tolist(), names, reach, np.maximum(records.allocation, 0.0))
+    order = [table.names.index(name) for name in log.names]
+    return Rounds(table.thresholds[:, order], table.given[:, order], log.names)
 
 
 def fit_rounds(
@@ -82,20 +82,21 @@ def fit_rounds(
     Rounds that are known up to the budget are optimised as they were; others are completed by kinds (EM over rounds).
     """
     table = rounds_of(log)
-    asked = budgets or _usual(table)
-    wanted = np.atleast_1d(checks.numbers("budget", asked, BudgetError, open_least=True)).tolist()
-    short = [budget for budget in wanted if not table.is_complete(budget)]
+    budgets = np.atleast_1d(
+        checks.numbers("budget", budgets or _usual(table), BudgetError, open_least=True)
+    ).tolist()  # fmt: skip
+    short = [budget for budget in budgets if not table.is_complete(budget)]
     held_out = table.kinds_held_out(max(short), seed=seed) if short else {}
     rng = np.random.default_rng(seed)
-    found = []
-    for number, budget in enumerate(wanted):
+    gains = []
+    for number, budget in enumerate(budgets):
         choice = choose(table, budget, seed=seed)
         claim, gain = choice.interval(level, bootstrap, seed) if bootstrap else (_UNKNOWN, _UNKNOWN)
         better = choice.claim / choice.even - 1.0 if choice.even > 0.0 else float("nan")
         rows = table.thresholds if choice.complete else table.completed(budget, copies=1, seed=seed)
-        found.append(RoundGain(choice, better, claim, gain, *dependence(rows <= budget, rng)))
+        gains.append(RoundGain(choice, better, claim, gain, *dependence(rows <= budget, rng)))
         progress(number + 1)
-    return RoundsFit(log.names, table.rounds, tuple(found), held_out, level)
+    return RoundsFit(log.names, table.rounds, tuple(gains), held_out, level)
 
 
 def dependence(won: NDArray[np.bool_], rng: np.random.Generator) -> tuple[float, float]:
@@ -110,14 +111,14 @@ def dependence(won: NDArray[np.bool_], rng: np.random.Generator) -> tuple[float,
     if most <= 0.0:
         return 0.0, 1.0
     alone = float(np.sum(spread**2))
-    seen = (float(won.sum(axis=1).var()) - alone) / most
+    correlation = (float(won.sum(axis=1).var()) - alone) / most
     shuffled = np.array([rng.permuted(won, axis=0).sum(axis=1).var() - alone for _ in range(_SHUFFLES)]) / most
-    return seen, float(1 + np.count_nonzero(np.abs(shuffled) >= abs(seen))) / (1 + _SHUFFLES)
+    return correlation, float(1 + np.count_nonzero(np.abs(shuffled) >= abs(correlation))) / (1 + _SHUFFLES)
 
 
 def _usual(table: Rounds) -> list[float]:
     """A tenth, three tenths and all of the most that an arm was given, or needed where the log does not say."""
-    given = table.given[np.isfinite(table.given)]
+    amounts = table.given[np.isfinite(table.given)]
     reach = table.thresholds[np.isfinite(table.thresholds)]
-    most = float(given.max() if given.size and given.max() > 0.0 else reach.max(initial=1.0))
+    most = float(amounts.max() if amounts.size and amounts.max() > 0.0 else reach.max(initial=1.0))
     return [float(f"{part * most:.3g}") for part in _PARTS]

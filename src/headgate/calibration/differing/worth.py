@@ -20,7 +20,7 @@ from headgate.calibration.records import Records
 from headgate.laws import Floats, Law
 from headgate.oracle.best import solve
 
-_MOST = 2_000  # rows, or rounds, that allocations are tried on
+_MOST = 2_000  # the most rows, or rounds, that allocations are tried on
 Interval = tuple[float, float]
 
 
@@ -68,13 +68,13 @@ def feature_gains(
     parts = [(rows[half[rows] == side], _Model(without[side]), _Model(with_features[side])) for side in (0, 1)]
     weight = rng.poisson(1.0, (bootstrap, few.size)).astype(np.float64)
     own = np.searchsorted(few, group[rows])
-    found = []
+    gains = []
     for budget in budgets:
-        won, told = np.zeros((2, len(records))), np.zeros((2, len(records)), dtype=np.bool_)
+        won, known = np.zeros((2, len(records))), np.zeros((2, len(records)), dtype=np.bool_)
         for some, bare, full in parts:
             for way, model in enumerate((bare, full)):
-                x = _given(records, z, some, place, model, float(budget), whole=whole)
-                won[way, some], told[way, some] = _results(records, z, some, place, full, x)
+                x = _allocations(records, z, some, place, model, float(budget), whole=whole)
+                won[way, some], known[way, some] = _results(records, z, some, place, full, x)
         mine = won[:, rows]
         value = _worth(mine, own, np.ones((1, few.size)), place[records.arm[rows]], records.round is not None)[:, 0]
         draws = _worth(mine, own, weight, place[records.arm[rows]], records.round is not None)
@@ -84,13 +84,13 @@ def feature_gains(
             low, high = np.quantile(draws[1] / np.maximum(draws[0], 1e-300) - 1.0, tails).tolist()
             ends = (low, high)
         gain = float(value[1] / value[0] - 1.0) if value[0] > 0.0 else float("nan")
-        found.append(
-            FeatureGain(float(budget), float(value[0]), float(value[1]), gain, ends, float(told[:, rows].mean()))
+        gains.append(
+            FeatureGain(float(budget), float(value[0]), float(value[1]), gain, ends, float(known[:, rows].mean()))
         )
-    return tuple(found)
+    return tuple(gains)
 
 
-def _given(
+def _allocations(
     records: Records, z: Floats, rows: NDArray[np.int64], place: NDArray[np.int64], model: _Model, budget: float, *,
     whole: bool,
 ) -> Floats:  # fmt: skip
@@ -117,17 +117,17 @@ def _results(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """The chance that each row succeeds with x, and whether the log tells."""
     arm = place[records.arm[rows]]
-    success, threshold, given = records.success[rows], records.threshold[rows], records.allocation[rows]
+    success, threshold, allocation = records.success[rows], records.threshold[rows], records.allocation[rows]
     shown = success & ~np.isnan(threshold)
-    known = shown | np.where(success, x >= given, given >= x * (1.0 - 1e-12))
-    won = np.where(shown, threshold <= x, success & (x >= given)).astype(np.float64)
+    known = shown | np.where(success, x >= allocation, allocation >= x * (1.0 - 1e-12))
+    won = np.where(shown, threshold <= x, success & (x >= allocation)).astype(np.float64)
     won[x <= 0.0] = 0.0
     known |= x <= 0.0
     for k in np.unique(arm[~known]).tolist():
         here = np.flatnonzero(~known & (arm == k))
         p, rate = model.at(int(k), z[rows[here]])
         law = model.laws[int(k)]
-        more, had = p * law.cdf(x[here], rate), p * law.cdf(np.minimum(given[here], 1e300), rate)
+        more, had = p * law.cdf(x[here], rate), p * law.cdf(np.minimum(allocation[here], 1e300), rate)
         failed = np.clip((more - had) / np.maximum(1.0 - had, 1e-12), 0.0, 1.0)  # x is more than was given
         won[here] = np.where(success[here], np.clip(more / np.maximum(had, 1e-300), 0.0, 1.0), failed)
     return won, known

@@ -44,19 +44,19 @@ def add_up(
     the largest amount there is. `dropped` is told where what is left says nothing.
     """
     table, few = condense(engine, rows, whole=whole, exact=exact)
-    known = (
+    largest = (
         table.group_by("arm")
-        .agg(given=table.allocation.max(), seen=table.threshold.max(), won=table.success.any())
+        .agg(allocation=table.allocation.max(), threshold=table.threshold.max(), won=table.success.any())
         .to_pandas()
     )
-    raw = {str(arm): arm for arm in known["arm"].tolist()}
+    raw = {str(arm): arm for arm in largest["arm"].tolist()}
     names = in_order(raw)
     arms = {raw[name]: number for number, name in enumerate(names)}
     if len(names) > MOST_ARMS:
         raise InputError(f"the arms must be at most {MOST_ARMS:,} different ones, got {len(names):,}")
-    most = float(known[["given", "seen"]].max(axis=None))
+    most = float(largest[["allocation", "threshold"]].max(axis=None))
     if not most > 0.0:
-        raise InputError(_nothing(won=bool(known["won"].any()), dropped=dropped or {}))
+        raise InputError(_nothing(won=bool(largest["won"].any()), dropped=dropped or {}))
     limit = most if max_budget is None else max_budget
     if limit < most:
         raise InputError(f"max_budget must be at least {most:g}, the largest amount of the log, got {limit:g}")
@@ -67,16 +67,16 @@ def add_up(
 def _played(rows: Table, kind: Kind, most: float) -> Table:
     """Give each row the `x` that it was played at: what it was given, else as `Log.evidence` says."""
     ibis = extra("ibis")
-    known = rows.cross_join(ibis.memtable({"most": [most]}))  # as text in SQL it may lose its last bit
-    enough = known.allocation.fill_null(known.most)
-    return known.mutate(x=ibis.ifelse(known.success, enough, known.threshold) if kind == "observed" else enough)
+    table = rows.cross_join(ibis.memtable({"most": [most]}))  # as text in SQL it may lose its last bit
+    enough = table.allocation.fill_null(table.most)
+    return table.mutate(x=ibis.ifelse(table.success, enough, table.threshold) if kind == "observed" else enough)
 
 
 def _nothing(*, won: bool, dropped: Mapping[str, int]) -> str:
     """Say why there is nothing to learn from."""
     why = "every threshold of a success is 0" if won else "nothing succeeded, and no row says what it was given"
-    lost = "; ".join(f"{reason}: {count:,}" for reason, count in dropped.items() if count)
-    return f"no row tells of an amount above 0: {why}" + (f" (dropped: {lost})" if lost else "")
+    reasons = "; ".join(f"{reason}: {count:,}" for reason, count in dropped.items() if count)
+    return f"no row tells of an amount above 0: {why}" + (f" (dropped: {reasons})" if reasons else "")
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:

@@ -96,14 +96,14 @@ def connect(engine: object = None) -> Iterator[Engine]:
                 own.disconnect()
                 mine.close()
         return
-    given = Engine(_by_name(ibis, engine) if isinstance(engine, str) else engine)
+    connection = Engine(_by_name(ibis, engine) if isinstance(engine, str) else engine)
     try:
-        yield given
+        yield connection
     finally:
-        given.drop_all()
-        given.close()
-        if isinstance(engine, str) and given.backend.name != "pyspark":  # its session is the process's, not ours
-            given.backend.disconnect()
+        connection.drop_all()
+        connection.close()
+        if isinstance(engine, str) and connection.backend.name != "pyspark":  # its session is the process's, not ours
+            connection.backend.disconnect()
 
 
 def _by_name(ibis: Any, engine: str) -> Any:

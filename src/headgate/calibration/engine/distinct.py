@@ -69,18 +69,18 @@ def rounded(value: Table, bits: int) -> Table:
 def _least(rows: Table) -> int:
     """About how many rows differ at the least: as many as an arm has values in one of its columns."""
     groups = rows.group_by("arm", "success").agg(
-        given=rows.allocation.approx_nunique(), seen=rows.threshold.approx_nunique()
+        allocations=rows.allocation.approx_nunique(), thresholds=rows.threshold.approx_nunique()
     )
-    return int(extra("ibis").greatest(groups.given, groups.seen).sum().execute() or 0)
+    return int(extra("ibis").greatest(groups.allocations, groups.thresholds).sum().execute() or 0)
 
 
 def _fetched(table: Table, arms: Mapping[Any, int], resolution: float) -> Rows:
-    found = table.select(*KEYS, "count").to_pandas()
-    arm = found["arm"].map(arms).to_numpy(dtype=np.int64)
-    given = found["allocation"].to_numpy(dtype=np.float64)
-    given = np.where(np.isnan(given), np.inf, given)
-    seen = found["threshold"].to_numpy(dtype=np.float64)
-    success = found["success"].to_numpy(dtype=np.bool_)
-    count = found["count"].to_numpy(dtype=np.int64)
-    order = np.lexsort((seen, success, given, arm))
-    return Rows(arm[order], given[order], success[order], seen[order], count[order], resolution)
+    frame = table.select(*KEYS, "count").to_pandas()
+    arm = frame["arm"].map(arms).to_numpy(dtype=np.int64)
+    allocation = frame["allocation"].to_numpy(dtype=np.float64)
+    allocation = np.where(np.isnan(allocation), np.inf, allocation)
+    threshold = frame["threshold"].to_numpy(dtype=np.float64)
+    success = frame["success"].to_numpy(dtype=np.bool_)
+    count = frame["count"].to_numpy(dtype=np.int64)
+    order = np.lexsort((threshold, success, allocation, arm))
+    return Rows(arm[order], allocation[order], success[order], threshold[order], count[order], resolution)

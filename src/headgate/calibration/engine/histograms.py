@@ -25,19 +25,19 @@ def evidence_of(rows: Table, arms: Mapping[Any, int], max_budget: float) -> Evid
     """
     ibis = extra("ibis")
     played = rows.filter(rows.x > 0)  # an arm that got nothing tells nothing
-    given = played.select("arm", "count", kind=ibis.ifelse(played.success, PLAYED, FAILED), value=played.x)
+    allocations = played.select("arm", "count", kind=ibis.ifelse(played.success, PLAYED, FAILED), value=played.x)
     won = played.filter(played.success)
     shown = won.threshold.notnull()
     where = won.select(
         "arm", "count", kind=ibis.ifelse(shown, SEEN, REACHED), value=ibis.ifelse(shown, won.threshold, won.x)
     )
-    values = ibis.union(given, where).mutate(kind=ibis._.kind.cast("int8"))
-    found = _binned(ibis, values, max_budget).to_pandas()
+    values = ibis.union(allocations, where).mutate(kind=ibis._.kind.cast("int8"))
+    frame = _binned(ibis, values, max_budget).to_pandas()
     evidence = Evidence.empty(len(arms), max_budget)
-    arm = found["arm"].map(arms).to_numpy(dtype=np.int64)
-    kind, place = (found[c].to_numpy(dtype=np.int64) for c in ("kind", "bin"))
+    arm = frame["arm"].map(arms).to_numpy(dtype=np.int64)
+    kind, place = (frame[c].to_numpy(dtype=np.int64) for c in ("kind", "bin"))
     for what, column in ((COUNT, "n"), (SUM, "total")):
-        added = found[column].to_numpy(dtype=np.float64)
+        added = frame[column].to_numpy(dtype=np.float64)
         np.add.at(evidence.bins, (arm, kind, what, place), added)
         lost = kind == FAILED  # those were played as well
         np.add.at(evidence.bins, (arm[lost], PLAYED, what, place[lost]), added[lost])

@@ -25,7 +25,7 @@ _RARE = 1e-3  # how improbable a difference must be before it is called one
 _SLIGHT = 0.03  # differences of medians below this share are not worth a warning
 _FAR = 0.05  # a distance of distribution functions that matters
 _BEYOND = 0.9  # a share of the thresholds reached from which on little is left to guess
-_ABSURD = 20.0  # times the 97.5% quantile
+_ABSURD = 20.0  # a largest value of more than so many times the 97.5% quantile is absurd
 
 
 class Caution(NamedTuple):
@@ -102,14 +102,14 @@ def grouped(fits: Sequence[ArmFit]) -> list[tuple[tuple[str, ...], str]]:
     for fit in fits:
         for caution in fit.cautions:
             shared.setdefault(caution.shared, []).append((fit.name, caution.text))
-    found = sorted(shared.items(), key=lambda item: -len(item[1]))
-    return [(tuple(name for name, _ in arms), arms[0][1] if len(arms) == 1 else what) for what, arms in found]
+    groups = sorted(shared.items(), key=lambda item: -len(item[1]))
+    return [(tuple(name for name, _ in arms), arms[0][1] if len(arms) == 1 else what) for what, arms in groups]
 
 
 def cautions(fit: ArmFit, log: Log, arm: int) -> tuple[Caution, ...]:
     """Return what is doubtful about an arm, the gravest first."""
     case = _Arm(fit, log, log.rows.only(log.rows.arm == arm), f" {log.units}" if log.units else "")
-    return tuple(found for caution in _CAUTIONS if (found := caution(case)) is not None)
+    return tuple(caution for check in _CAUTIONS if (caution := check(case)) is not None)
 
 
 def _few(arm: _Arm) -> Caution | None:
@@ -135,11 +135,11 @@ def _dependent(arm: _Arm) -> Caution | None:
     rows = arm.rows
     if arm.log.kind != "observed":
         return None
-    found = speed(rows.threshold, rows.success, rows.count.astype(np.float64))
-    if found is None or not found.matters:
+    comparison = speed(rows.threshold, rows.success, rows.count.astype(np.float64))
+    if comparison is None or not comparison.matters:
         return None
-    what = f"activation and speed are not independent: successes are {'faster' if found.ratio < 1.0 else 'slower'}"
-    medians = f"median {found.median_success:.3g}{arm.units} against {found.median_failure:.3g}{arm.units}"
+    what = f"activation and speed are not independent: successes are {'faster' if comparison.ratio < 1.0 else 'slower'}"
+    medians = f"median {comparison.median_success:.3g}{arm.units} against {comparison.median_failure:.3g}{arm.units}"
     return Caution(f"{what} ({medians})", what)
 
 
@@ -166,12 +166,12 @@ def _small_allocations(arm: _Arm) -> Caution | None:
     fit, finite = arm.fit, np.isfinite(arm.rows.allocation)
     if fit.basis != "censored" or not fit.successes or not finite.any():
         return None
-    given, count = arm.rows.allocation[finite], arm.rows.count[finite].astype(np.float64)
-    most = float(given.max())
+    allocation, count = arm.rows.allocation[finite], arm.rows.count[finite].astype(np.float64)
+    most = float(allocation.max())
     reach = float(fit.law.cdf(most, fit.rate))
     if reach >= _BEYOND:
         return None
-    low, high = quantiles(given, count, (0.05, 0.95))
+    low, high = quantiles(allocation, count, (0.05, 0.95))
     if high <= 1.02 * low:
         what = "p, and what more would bring, are the law's guess"
         return Caution(

@@ -92,22 +92,22 @@ def fit_arms(
     A law whose shape ran to the end of its range is not at a maximum and is chosen only if none is. `progress` is
     called with the number of arms finished.
     """
-    wanted = (law,) if law is not None else tuple(laws or candidates(whole=whole))
-    wanted = checked(wanted, whole=whole)
-    deep = points.seen.shape[0] + points.cut.shape[0]
+    law_names = (law,) if law is not None else tuple(laws or candidates(whole=whole))
+    law_names = checked(law_names, whole=whole)
+    deep = points.thresholds.shape[0] + points.cut.shape[0]
     size = max(1, _BLOCK // max(deep, 1))
-    found: list[ArmFit] = []
+    fits: list[ArmFit] = []
     for start in range(0, points.arms, size):
         arms = np.arange(start, min(start + size, points.arms))
-        found += _block(points.only(arms), [names[arm] for arm in arms], wanted, level)
-        progress(len(found))
-    return found
+        fits += _block(points.only(arms), [names[arm] for arm in arms], law_names, level)
+        progress(len(fits))
+    return fits
 
 
-def _block(points: Points, names: Sequence[str], wanted: Sequence[str], level: float) -> list[ArmFit]:
+def _block(points: Points, names: Sequence[str], law_names: Sequence[str], level: float) -> list[ArmFit]:
     rough = points.coarse()
-    alone = len(wanted) == 1
-    fits = {name: fit_law(name, points, coarse=rough, exact=alone) for name in wanted}
+    alone = len(law_names) == 1
+    fits = {name: fit_law(name, points, coarse=rough, exact=alone) for name in law_names}
     aic = np.stack([fit.aic for fit in fits.values()])
     edge = np.stack([fit.at_boundary for fit in fits.values()])
     ranked = np.where(edge & ~np.all(edge | ~np.isfinite(aic), axis=0), np.inf, aic)
@@ -116,11 +116,11 @@ def _block(points: Points, names: Sequence[str], wanted: Sequence[str], level: f
     for place in np.unique(best).tolist():
         arms = np.flatnonzero(best == place)
         own = points.only(arms)
-        fit = fits[wanted[place]].only(arms) if alone else fit_law(wanted[place], own)
-        profiles = profile_ends(fit, own, level) if points.cure and own.seen.shape[0] else [None] * arms.size
+        fit = fits[law_names[place]].only(arms) if alone else fit_law(law_names[place], own)
+        profiles = profile_ends(fit, own, level) if points.cure and own.thresholds.shape[0] else [None] * arms.size
         single |= {arm: (fit.only([i]), profiles[i]) for i, arm in enumerate(arms.tolist())}
     return [
-        _arm(name, *single[arm], points.only([arm]), dict(zip(wanted, aic[:, arm].tolist(), strict=True)), level)
+        _arm(name, *single[arm], points.only([arm]), dict(zip(law_names, aic[:, arm].tolist(), strict=True)), level)
         for arm, name in enumerate(names)
     ]
 
@@ -131,7 +131,7 @@ def _arm(
     rows, successes = round(float(points.trials[0])), round(float(points.successes[0]))
     kept = (float(points.low[0]), float(points.high[0]))
     curve = kaplan_meier(points)
-    if not points.seen.shape[0]:
+    if not points.thresholds.shape[0]:
         return _nothing(name, rows, points, curve, level)
     ends = {key: (float(v[0, 0]), float(v[0, 1])) for key, v in fit.intervals(level).items()}
     identified = bool(fit.rate_known[0])
@@ -178,11 +178,11 @@ def _nothing(name: str, rows: int, points: Points, curve: KaplanMeier, level: fl
     Where rows were cut off it may be slow instead, and its activation anything; else its share of 0 has Jeffreys' end.
     """
     most = 1.0 if points.cure else float(special.betaincinv(0.5, rows + 0.5, 0.5 + level / 2.0))
-    given = float(points.cut_weight[:, 0] @ points.cut[:, 0]) / max(float(points.cut_weight.sum()), 1.0)
+    mean = float(points.cut_weight[:, 0] @ points.cut[:, 0]) / max(float(points.cut_weight.sum()), 1.0)
     none = (0.0, float("inf"))
     return ArmFit(
         name=name, rows=rows, successes=0, basis=points.basis, law=Exponential(),
-        rate=1.0 / given if given > 0.0 else 1.0, activation=0.0,
+        rate=1.0 / mean if mean > 0.0 else 1.0, activation=0.0,
         rate_interval=none, shape_interval=None, activation_interval=(0.0, most),
         log_likelihood=0.0, aic={}, goodness=Goodness(np.nan, np.nan, np.nan, 0), curve=curve, kept=none,
         at_boundary=False, identified=False, fit=None, points=points,

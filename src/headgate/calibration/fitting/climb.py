@@ -21,7 +21,7 @@ from headgate.laws.gamma import GammaFamily
 
 _NUDGE = 1e-4
 _STEPS = 60
-_LONGEST = 1.5  # a step in log or logit
+_LONGEST = 1.5  # the longest step, in a log or a logit
 
 _SHRINK = 0.7  # a share of arms that is worth copying their points
 
@@ -48,20 +48,20 @@ def log_likelihood(family: Family, points: Points, theta: Floats) -> Floats:
     """Return the log likelihood of each arm at theta, (A,), in the units of the thresholds."""
     law, rate = family.law(theta), np.exp(theta[..., 0])
     with np.errstate(all="ignore"):
-        density = law.log_pdf(points.seen, rate)
-        total = _weighted(density, points.seen_weight)
+        density = law.log_pdf(points.thresholds, rate)
+        total = _weighted(density, points.threshold_weight)
         if points.cure:
             log_p, log_q = special.log_expit(theta[..., -1]), special.log_expit(-theta[..., -1])
             total = total + points.successes * log_p
             if points.cut.shape[0]:
-                left = np.log(np.exp(log_q) + np.exp(log_p) * _survival(law, points.cut, rate))  # log(1 - p G)
-                total = total + _weighted(left, points.cut_weight)
+                log_failure = np.log(np.exp(log_q) + np.exp(log_p) * _survival(law, points.cut, rate))  # log(1 - p G)
+                total = total + _weighted(log_failure, points.cut_weight)
         else:
             share = points.successes / np.maximum(points.trials, 1.0)
             missed = points.trials - points.successes
             total = total + special.xlogy(points.successes, share) + special.xlog1py(missed, -share)
         if points.truncated:
-            total = total - np.sum(points.seen_weight, axis=0) * log_inside(law, rate, points.low, points.high)
+            total = total - np.sum(points.threshold_weight, axis=0) * log_inside(law, rate, points.low, points.high)
     return np.where(np.isfinite(total), total, -np.inf)
 
 

@@ -36,7 +36,7 @@ class Family:
     def of(cls, name: str, points: Points) -> Self:
         """Open the law of that name for these arms."""
         kind = LAWS.find(name)
-        largest = np.max(np.where(points.seen_weight > 0.0, points.seen, 0.0), axis=0, initial=0.0)
+        largest = np.max(np.where(points.threshold_weight > 0.0, points.thresholds, 0.0), axis=0, initial=0.0)
         largest = np.where(largest > 0.0, largest, 1.0)
         begin, *ends = (0.0, 0.0, 0.0) if kind.free is None else kind.free.search(points.trials)
         columns = [(0.0, 0.0)] if kind.free is None else [(0.0, 0.0), tuple(ends)]
@@ -117,23 +117,23 @@ def candidates(*, whole: bool) -> tuple[str, ...]:
 
 def checked(names: tuple[str, ...], *, whole: bool) -> tuple[str, ...]:
     """Return the names if each is a law that these thresholds may follow."""
-    known = candidates(whole=whole)
+    choices = candidates(whole=whole)
     for name in names:
-        if name not in known:
+        if name not in choices:
             law = LAWS.find(name)
             if law.integer == whole:
                 unknown = ", ".join(law.shape_names())
                 raise ParameterError(f"law {name!r} cannot be fitted: it must say how to choose {unknown} (Law.free)")
             kind = "whole numbers" if whole else "not whole numbers"
-            raise ParameterError(f"the thresholds are {kind}: law must be one of {', '.join(known)}, got {name!r}")
+            raise ParameterError(f"the thresholds are {kind}: law must be one of {', '.join(choices)}, got {name!r}")
     return names
 
 
 def _median(points: Points) -> Floats:
     """Where half of the weight of each column is reached."""
-    seen = np.broadcast_to(points.seen, points.seen_weight.shape)
-    if not seen.shape[0]:
+    thresholds = np.broadcast_to(points.thresholds, points.threshold_weight.shape)
+    if not thresholds.shape[0]:
         return np.ones(points.arms)
-    upto = np.cumsum(points.seen_weight, axis=0)
+    upto = np.cumsum(points.threshold_weight, axis=0)
     place = np.argmax(upto >= 0.5 * upto[-1], axis=0)
-    return np.asarray(np.maximum(seen[place, np.arange(points.arms)], 1e-300))
+    return np.asarray(np.maximum(thresholds[place, np.arange(points.arms)], 1e-300))

@@ -73,8 +73,8 @@ class LawFit:
         held = (self.theta <= self.family.lower + 1e-6) | (self.theta >= self.family.upper - 1e-6)
         curve = without(np.where(np.isfinite(self.hessian), -self.hessian, 0.0), held)
         values, vectors = np.linalg.eigh(curve)
-        found = np.einsum("...ik,...k,...jk->...ij", vectors, 1.0 / np.maximum(values, 1e-9), vectors)
-        return np.asarray(found * (~held[..., :, None] & ~held[..., None, :]))
+        inverse = np.einsum("...ik,...k,...jk->...ij", vectors, 1.0 / np.maximum(values, 1e-9), vectors)
+        return np.asarray(inverse * (~held[..., :, None] & ~held[..., None, :]))
 
     def intervals(self, level: float) -> dict[str, Floats]:
         """Intervals of rate, shape and activation, (A, 2) each.
@@ -86,20 +86,20 @@ class LawFit:
         spread = z * np.sqrt(np.einsum("...ii->...i", self.covariance))
         ends = np.stack([self.theta - spread, self.theta + spread], axis=-1)
         with np.errstate(over="ignore"):  # rows that say nothing leave an interval without an end
-            found = {"rate": np.exp(ends[:, 0])}
+            intervals = {"rate": np.exp(ends[:, 0])}
             if self.family.shaped:
                 low, high = (self.family.shape(np.moveaxis(ends, -1, 0)[side]) for side in (0, 1))
-                found["shape"] = np.stack([np.asarray(low), np.asarray(high)], axis=-1)
+                intervals["shape"] = np.stack([np.asarray(low), np.asarray(high)], axis=-1)
         if self.family.cure:
-            found["activation"] = special.expit(ends[:, -1])
+            intervals["activation"] = special.expit(ends[:, -1])
         else:
             tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
             won, lost = self.successes[:, None] + 0.5, (self.trials - self.successes)[:, None] + 0.5
             ends = special.betaincinv(won, lost, tails)
             ends[:, 0] = np.where(self.successes <= 0.0, 0.0, ends[:, 0])
             ends[:, 1] = np.where(self.successes >= self.trials, 1.0, ends[:, 1])
-            found["activation"] = ends
-        return found
+            intervals["activation"] = ends
+        return intervals
 
     @property
     def rate_known(self) -> NDArray[np.bool_]:
@@ -119,13 +119,13 @@ def fit_law(name: str, points: Points, *, coarse: Points | None = None, exact: b
     rough = points.coarse() if coarse is None else coarse
     family = Family.of(name, points)
     at_rough = Likelihood(family, rough)
-    seen = np.sum(points.seen_weight, axis=0) > 0.0
-    theta, value, bend = climb(at_rough, family.start(rough), family.lower, family.upper, seen)
+    has_threshold = np.sum(points.threshold_weight, axis=0) > 0.0
+    theta, value, bend = climb(at_rough, family.start(rough), family.lower, family.upper, has_threshold)
     if points.cure:  # two ways to explain the failures: inactive, or too little
-        other, level, bend2 = climb(at_rough, family.start(rough, _SURE), family.lower, family.upper, seen)
+        other, level, bend2 = climb(at_rough, family.start(rough, _SURE), family.lower, family.upper, has_threshold)
         better = level > value
         theta, bend = np.where(better[:, None], other, theta), np.where(better[:, None, None], bend2, bend)
-    if exact and points.seen.shape != rough.seen.shape:
+    if exact and points.thresholds.shape != rough.thresholds.shape:
         theta = polish(Likelihood(family, points), theta, bend, family.lower, family.upper)
     share = points.successes / np.maximum(points.trials, 1.0)
     return LawFit(

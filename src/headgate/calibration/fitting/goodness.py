@@ -15,7 +15,7 @@ from headgate.calibration.tally import tally
 from headgate.laws import Floats
 
 _CELLS = 20
-_PER_CELL = 12  # events a cell at least
+_PER_CELL = 12  # the fewest events of a cell
 _FLAT = 0.01  # directions in which the fit leaves less than this of the variance say nothing
 _AT_RISK = 20
 _NUDGE = 1e-4
@@ -52,13 +52,13 @@ def log_open(law_fit: LawFit, points: Points, theta: Floats, x: Floats) -> Float
             return np.asarray(np.logaddexp(log_q, log_p + log_sf))
         if not points.truncated:
             return log_sf
-        left = log_sf + np.log(-np.expm1(np.minimum(law.log_sf(points.high, rate) - log_sf, 0.0)))
-        return np.asarray(np.minimum(left - log_inside(law, rate, points.low, points.high), 0.0))
+        log_between = log_sf + np.log(-np.expm1(np.minimum(law.log_sf(points.high, rate) - log_sf, 0.0)))
+        return np.asarray(np.minimum(log_between - log_inside(law, rate, points.low, points.high), 0.0))
 
 
 def goodness(law_fit: LawFit, points: Points, curve: KaplanMeier | None = None) -> Goodness:
     """Judge the fit of a single arm, its points as they are in the log."""
-    if not points.seen.shape[0]:
+    if not points.thresholds.shape[0]:
         return Goodness(np.nan, np.nan, np.nan, 0)
     curve = kaplan_meier(points) if curve is None else curve
     before = np.concatenate([[0.0], curve.reached[:-1]])
@@ -78,7 +78,7 @@ def goodness(law_fit: LawFit, points: Points, curve: KaplanMeier | None = None) 
 
 def tied(points: Points) -> bool:
     """Whether the thresholds of a single arm are so often equal that they must have been rounded."""
-    return bool(points.seen.shape[0] > 1 and points.seen_weight.sum() >= _TIED * points.seen.shape[0])
+    return bool(points.thresholds.shape[0] > 1 and points.threshold_weight.sum() >= _TIED * points.thresholds.shape[0])
 
 
 def _reached(law_fit: LawFit, points: Points, x: Floats) -> Floats:
@@ -100,9 +100,9 @@ def _middles(amounts: Floats) -> Floats:
 
 def kaplan_meier(points: Points) -> KaplanMeier:
     """Kaplan and Meier's curve of a single arm: of p G, or of G where every row has a threshold."""
-    amount = np.concatenate([points.seen[:, 0], points.cut[:, 0]])
-    seen = np.arange(amount.size) < points.seen.shape[0]
-    return KaplanMeier.of(amount, seen, np.concatenate([points.seen_weight[:, 0], points.cut_weight[:, 0]]))
+    amount = np.concatenate([points.thresholds[:, 0], points.cut[:, 0]])
+    is_event = np.arange(amount.size) < points.thresholds.shape[0]
+    return KaplanMeier.of(amount, is_event, np.concatenate([points.threshold_weight[:, 0], points.cut_weight[:, 0]]))
 
 
 def _hjort(law_fit: LawFit, points: Points) -> tuple[float, int]:
@@ -111,11 +111,11 @@ def _hjort(law_fit: LawFit, points: Points) -> tuple[float, int]:
     The cells are of about equal expectation, so that what varies is what was observed.
     """
     expect = _steps(law_fit, points) if law_fit.law.integer else _hazards(law_fit, points)
-    events = float(points.seen_weight.sum())
+    events = float(points.threshold_weight.sum())
     cells = int(np.clip(events // _PER_CELL, 1, _CELLS))
     edges, expected, spread = expect.cells(cells)
-    seen = np.searchsorted(edges, points.seen[:, 0], side="left")
-    observed = tally(seen, points.seen_weight[:, 0], edges.size + 1)
+    bins = np.searchsorted(edges, points.thresholds[:, 0], side="left")
+    observed = tally(bins, points.threshold_weight[:, 0], edges.size + 1)
     steps = _NUDGE * np.eye(law_fit.theta.shape[-1])
     shifted = [(expect.between(law_fit.theta + h, edges), expect.between(law_fit.theta - h, edges)) for h in steps]
     slope = np.stack([(above - below) / (2.0 * _NUDGE) for above, below in shifted], axis=-1)
@@ -144,10 +144,10 @@ class _Hazards:
 
     def upto(self, theta: Floats, x: Floats) -> Floats:
         """Expected successes within each x."""
-        lived = np.concatenate([[0.0], np.cumsum(self.weight * self._hazard(theta, self.time))])
+        past = np.concatenate([[0.0], np.cumsum(self.weight * self._hazard(theta, self.time))])
         place = np.searchsorted(self.time, x, side="right")
-        left = np.concatenate([[self.weight.sum()], self.beyond])[place]
-        return np.asarray(lived[place] + left * self._hazard(theta, x))
+        rest = np.concatenate([[self.weight.sum()], self.beyond])[place]
+        return np.asarray(past[place] + rest * self._hazard(theta, x))
 
     def between(self, theta: Floats, edges: Floats) -> Floats:
         """Expected successes in each cell."""
@@ -160,7 +160,7 @@ class _Hazards:
         """
         curve = self.upto(self.law_fit.theta, self.time)
         edges = np.interp(curve[-1] * np.arange(1, count) / count, curve, self.time)
-        middle = _middles(np.unique(self.points.seen[:, 0]))
+        middle = _middles(np.unique(self.points.thresholds[:, 0]))
         if middle.size:
             above = np.minimum(np.searchsorted(middle, edges), middle.size - 1)
             below = np.maximum(above - 1, 0)
@@ -209,7 +209,7 @@ def _steps(law_fit: LawFit, points: Points) -> _Steps:
 
 def _ended(points: Points) -> tuple[Floats, Floats]:
     """Where rows ended, increasing, and how many."""
-    time = np.concatenate([points.seen[:, 0], points.cut[:, 0]])
-    weight = np.concatenate([points.seen_weight[:, 0], points.cut_weight[:, 0]])
+    time = np.concatenate([points.thresholds[:, 0], points.cut[:, 0]])
+    weight = np.concatenate([points.threshold_weight[:, 0], points.cut_weight[:, 0]])
     order = np.argsort(time, kind="stable")
     return time[order], weight[order]

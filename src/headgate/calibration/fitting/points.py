@@ -38,8 +38,8 @@ class Points:
     """
 
     basis: Basis
-    seen: Floats
-    seen_weight: Floats
+    thresholds: Floats
+    threshold_weight: Floats
     cut: Floats
     """What failures were given, if the basis is "censored"; else of length 0."""
     cut_weight: Floats
@@ -76,18 +76,20 @@ class Points:
             deep = int(np.max(np.count_nonzero(kept, axis=0), initial=0))  # a column's weights come before its filling
             return values[:deep, arms], kept[:deep]
 
-        seen, seen_weight = columns(self.seen, self.seen_weight)
+        thresholds, threshold_weight = columns(self.thresholds, self.threshold_weight)
         cut, cut_weight = columns(self.cut, self.cut_weight)
         rest = {name: getattr(self, name)[arms] for name in ("successes", "trials", "low", "high")}
-        return replace(self, seen=seen, seen_weight=seen_weight, cut=cut, cut_weight=cut_weight, **rest)
+        return replace(
+            self, thresholds=thresholds, threshold_weight=threshold_weight, cut=cut, cut_weight=cut_weight, **rest
+        )
 
     def coarse(self) -> Self:
         """Join amounts that are close: each group becomes its mean, so equal amounts stay exact."""
         if self.whole:
             return self
-        seen, seen_weight = _joined(self.seen, self.seen_weight)
+        thresholds, threshold_weight = _joined(self.thresholds, self.threshold_weight)
         cut, cut_weight = _joined(self.cut, self.cut_weight)
-        return replace(self, seen=seen, seen_weight=seen_weight, cut=cut, cut_weight=cut_weight)
+        return replace(self, thresholds=thresholds, threshold_weight=threshold_weight, cut=cut, cut_weight=cut_weight)
 
 
 def basis_of(kind: Kind, times: Times) -> Basis:
@@ -125,16 +127,16 @@ def of_rows(
         # A row without a threshold (a failure, where only successes show one) has none to be trimmed by.
         keep = ~used | ((amount >= low[rows.arm]) & (amount <= high[rows.arm]))
     count = np.where(keep, rows.count, 0).astype(np.float64)
-    seen, seen_weight = _columns(amount, count, rows.arm, used & keep, arms, whole=whole)
+    thresholds, threshold_weight = _columns(amount, count, rows.arm, used & keep, arms, whole=whole)
     failed = ~rows.success & keep & (basis == "censored")
     cut, cut_weight = _columns(rows.allocation, count, rows.arm, failed, arms, whole=whole)
     if basis == "all":
-        successes, trials = tally(rows.arm, count * rows.success, arms), seen_weight.sum(axis=0)
+        successes, trials = tally(rows.arm, count * rows.success, arms), threshold_weight.sum(axis=0)
     else:
-        successes = seen_weight.sum(axis=0)
+        successes = threshold_weight.sum(axis=0)
         trials = successes + cut_weight.sum(axis=0) if basis == "censored" else tally(rows.arm, count, arms)
     return Points(
-        basis, seen, seen_weight, cut, cut_weight,
+        basis, thresholds, threshold_weight, cut, cut_weight,
         successes=successes, trials=trials, low=low, high=high, whole=whole,
     )  # fmt: skip
 

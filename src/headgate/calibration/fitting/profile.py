@@ -43,7 +43,7 @@ def profile_ends(fit: LawFit, points: Points, level: float) -> list[Ends]:
     """Invert the likelihood-ratio test of each arm's activation, over logits around its estimate and far from it."""
     z = float(special.ndtri(0.5 + level / 2.0))
     rough = points.coarse()
-    found: list[Ends] = []
+    ends: list[Ends] = []
     for arms, first in _logits(fit, rough, z):
         theta, value = _climbed(fit, rough, arms, first)
         second = _closer(first, value, fit.log_likelihood[arms], z)
@@ -52,8 +52,8 @@ def profile_ends(fit: LawFit, points: Points, level: float) -> list[Ends]:
         order = np.argsort(logit, axis=1, kind="stable")
         logit, value = (np.take_along_axis(v, order, 1) for v in (logit, np.concatenate([value, more_value], axis=1)))
         theta = np.take_along_axis(np.concatenate([theta, more_theta], axis=1), order[..., None], 1)
-        found += [_between(logit[i], theta[i], value[i], fit.only([arm]), z) for i, arm in enumerate(arms.tolist())]
-    return found
+        ends += [_between(logit[i], theta[i], value[i], fit.only([arm]), z) for i, arm in enumerate(arms.tolist())]
+    return ends
 
 
 def _logits(fit: LawFit, points: Points, z: float) -> Iterator[tuple[NDArray[np.int64], Floats]]:
@@ -62,7 +62,7 @@ def _logits(fit: LawFit, points: Points, z: float) -> Iterator[tuple[NDArray[np.
     half = z * np.sqrt(np.maximum(fit.covariance[:, -1, -1], 1e-12))
     near = np.clip(middle[:, None] + np.clip(half, 1e-6, _SURE)[:, None] * _NEAR, -_SURE, _SURE)
     logit = np.sort(np.concatenate([near, np.broadcast_to(_EVERYWHERE, (middle.size, _EVERYWHERE.size))], axis=1))
-    deep = points.seen.shape[0] + points.cut.shape[0]
+    deep = points.thresholds.shape[0] + points.cut.shape[0]
     size = max(1, _CELLS // max(deep * logit.shape[1], 1))
     for start in range(0, middle.size, size):
         arms = np.arange(start, min(start + size, middle.size))
@@ -91,11 +91,11 @@ def _closer(logit: Floats, value: Floats, best: Floats, z: float) -> Floats:
     inside |= ~inside.any(axis=1, keepdims=True)
     last = logit.shape[1] - 1
     first, final = np.argmax(inside, axis=1), last - np.argmax(inside[:, ::-1], axis=1)
-    found = []
+    grids = []
     for within, beyond in ((first, np.maximum(first - 1, 0)), (final, np.minimum(final + 1, last))):
         a, b = (np.take_along_axis(logit, place[:, None], 1) for place in (within, beyond))
-        found.append(a + (b - a) * _BETWEEN)
-    return np.concatenate(found, axis=1)
+        grids.append(a + (b - a) * _BETWEEN)
+    return np.concatenate(grids, axis=1)
 
 
 def _between(logit: Floats, theta: Floats, value: Floats, fit: LawFit, z: float) -> Ends:

@@ -99,9 +99,9 @@ class Columns:
     def _check_texts(self) -> None:
         """Check what is a list of texts."""
         for name in ("success_values", "failure_values", "features"):
-            given: object = getattr(self, name)
-            if isinstance(given, str) or not all(isinstance(value, str) for value in getattr(self, name)):
-                raise InputError(f"{name} must be a list of texts, got {given!r}")
+            texts: object = getattr(self, name)
+            if isinstance(texts, str) or not all(isinstance(value, str) for value in getattr(self, name)):
+                raise InputError(f"{name} must be a list of texts, got {texts!r}")
             object.__setattr__(self, name, tuple(getattr(self, name)))
         both = {v.lower() for v in self.success_values} & {v.lower() for v in self.failure_values}
         if both:
@@ -111,12 +111,12 @@ class Columns:
     def read(cls, path: Path, **changes: Any) -> Self:
         """Read a mapping from TOML, one entry for each field; `changes` that are not None come first."""
         try:
-            found = tomllib.loads(path.read_text(encoding="utf-8"))
+            entries = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as cause:
             raise InputError(f"the mapping {path} is not there") from cause
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
             raise InputError(f"{path} cannot be read as TOML: {cause}") from cause
-        return cls.of({**found, **{key: value for key, value in changes.items() if value is not None}}, path)
+        return cls.of({**entries, **{key: value for key, value in changes.items() if value is not None}}, path)
 
     @classmethod
     def of(cls, entries: Mapping[str, Any], source: object = "a mapping") -> Self:
@@ -155,13 +155,13 @@ class Columns:
         """
         named = ("arm", "success", "threshold", "allocation", "round")
         columns = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
-        found: dict[str, Any] = {"columns": columns}
+        entries: dict[str, Any] = {"columns": columns}
         for entry in fields(self):
             value = getattr(self, entry.name)
             usual = {} if entry.name == "where" else entry.default
             if entry.name not in named and value != usual:
-                found[entry.name] = list(value) if isinstance(value, tuple) else value
-        return found
+                entries[entry.name] = list(value) if isinstance(value, tuple) else value
+        return entries
 
     def words(self) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
         """What means success and what failure, in small letters; None: everything else."""

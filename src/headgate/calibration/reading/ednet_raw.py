@@ -37,7 +37,7 @@ _USER = re.compile(r"u\d+\.csv(\.gz)?")
 _VISIT = ("user", "bundle", "visit")
 _ATTEMPT = (*_VISIT, "question")
 _LETTERS = "abcd"
-_CONFLICT = 7  # beside 1 to 4 for a to d, and 0 for anything else
+_CONFLICT = 7  # the code of two answers at once; 1 to 4 are a to d, 0 is anything else
 
 
 @final
@@ -68,30 +68,30 @@ class EdnetRaw:
     def answers(self, engine: Engine, source: str | Path, progress: Callable[[str], None]) -> Part:
         """Return the good attempts (user, question, success, seconds), and how many others there are by reason."""
         progress("reading actions")
-        found = _user_files(source)
-        first = text_table(engine, found[:1]) if found else open_table(engine, source, columns=("user_id",))
+        paths = _user_files(source)
+        first = text_table(engine, paths[:1]) if paths else open_table(engine, source, columns=("user_id",))
         columns_of(first, ACTIONS, source)
-        asked = engine.keep(_asked(engine, self.questions, found[0].parent if found else None))
-        if not found:
+        questions = engine.keep(_questions(engine, self.questions, paths[0].parent if paths else None))
+        if not paths:
             user = first.user_id.cast("string").re_extract(r"(\d+)", 1).cast("int64")
-            return self._attempts(engine, first.mutate(user=user), asked, source)
+            return self._attempts(engine, first.mutate(user=user), questions, source)
 
-        def read(paths: list[Path]) -> Part:
-            table = text_table(engine, paths, named=True)
+        def read(some: list[Path]) -> Part:
+            table = text_table(engine, some, named=True)
             user = table[FILE].re_extract(r"u(\d+)\.csv(\.gz)?$", 1).cast("int64")
-            return self._attempts(engine, table.mutate(user=user), asked, source)
+            return self._attempts(engine, table.mutate(user=user), questions, source)
 
-        options = (str(self.limit), self.bundles, _digest(asked))
-        return in_parts(engine, found, read, options, self.keep, progress)
+        options = (str(self.limit), self.bundles, _digest(questions))
+        return in_parts(engine, paths, read, options, self.keep, progress)
 
-    def _attempts(self, engine: Engine, table: Table, asked: Table, source: object) -> Part:
+    def _attempts(self, engine: Engine, table: Table, questions: Table, source: object) -> Part:
         """The attempts in a table of actions that has a column `user`."""
         columns_of(table, ACTIONS, source)
         before = torn(engine)
         actions = engine.keep(_parsed(table))
-        events = engine.keep(_events(actions.filter(actions.reason.isnull()), asked))
+        events = engine.keep(_events(actions.filter(actions.reason.isnull()), questions))
         visits = _visits(events.filter(events.bundle.notnull()))
-        attempts = engine.keep(_judged(_attempts(events, visits, self.bundles), asked, self.limit))
+        attempts = engine.keep(_judged(_attempts(events, visits, self.bundles), questions, self.limit))
         others = actions.filter(actions.reason.notnull())
         counts = count_reasons(others, _lost(events), _empty(visits), attempts) | {TORN: torn(engine) - before}
         good = attempts.filter(attempts.reason.isnull())
@@ -105,28 +105,28 @@ def _user_files(source: str | Path) -> list[Path]:
         path = next((path / name for name in ("KT3", "KT4") if (path / name).is_dir()), path)
     if not path.is_dir() and not path.is_file() and not any(mark in str(source) for mark in "*?["):
         return []
-    found = [p for p in files(path, (".csv",)) if _USER.fullmatch(p.name)]
-    if not found:
+    paths = [p for p in files(path, (".csv",)) if _USER.fullmatch(p.name)]
+    if not paths:
         raise InputError(f"{source} must have user files such as u123.csv, got none")
-    return found
+    return paths
 
 
-def _digest(asked: Table) -> str:
+def _digest(questions: Table) -> str:
     """What tells one table of right answers from another."""
-    rows = sorted(map(str, asked.to_pandas().itertuples(index=False, name=None)))
+    rows = sorted(map(str, questions.to_pandas().itertuples(index=False, name=None)))
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 
-def _asked(engine: Engine, given: str | Path | None, folder: Path | None) -> Table:
+def _questions(engine: Engine, path: str | Path | None, folder: Path | None) -> Table:
     """The questions with their bundles and right answers."""
-    if given is None:
+    if path is None:
         if folder is None:
             raise InputError("questions must say where the right answers are: a file or a table of the engine")
         places = [up / sub / "questions.csv" for up in (folder, folder.parent) for sub in (".", "contents")]
-        given = next((place for place in places if place.is_file()), None)
-        if given is None:
+        path = next((place for place in places if place.is_file()), None)
+        if path is None:
             raise InputError(f"questions.csv is not there: looked in {', '.join(str(p.parent) for p in places)}")
-    table = open_table(engine, given, columns=QUESTIONS)
+    table = open_table(engine, path, columns=QUESTIONS)
     kept = table.select(question=table.question_id, home=table.bundle_id, right=_code(table.correct_answer))
     return kept.group_by("question").agg(home=kept.home.min(), right=kept.right.min())
 
@@ -156,10 +156,10 @@ def _parsed(table: Table) -> Table:
     return table.select("user", time=time, action=action, item=item, code=_code(table.user_answer), reason=reason)
 
 
-def _events(actions: Table, asked: Table) -> Table:
+def _events(actions: Table, questions: Table) -> Table:
     """Entering, responding, submitting and quitting, each with its bundle and the number of the visit to it."""
     ibis = extra("ibis")
-    joined = actions.left_join(asked, actions.item == asked.question)
+    joined = actions.left_join(questions, actions.item == questions.question)
     responded = joined.action == "respond"
     events = joined.select(
         "user", "time", "action", "question", "code",
@@ -182,47 +182,48 @@ def _visits(events: Table) -> Table:
 def _attempts(events: Table, visits: Table, bundles: str) -> Table:
     """Each question answered in a visit: its last response up to the submit, and the seconds that took."""
     ibis = extra("ibis")
-    answered = events.filter((events.action == "respond") & events.bundle.notnull())
-    moment = answered.group_by(*_ATTEMPT, "time").agg(low=answered.code.min(), high=answered.code.max())
-    known = moment.inner_join(visits, _VISIT)
-    code = ibis.ifelse(known.low == known.high, known.high, _CONFLICT)
-    timely = (known.submitted.notnull() & (known.time <= known.submitted)).fill_null(False)
-    tried = known.group_by(*_ATTEMPT).agg(
-        entered=known.entered.min(), submitted=known.submitted.min(),
-        final=(known.time * 8 + code).max(where=timely),  # the last time, with its answer
+    responses = events.filter((events.action == "respond") & events.bundle.notnull())
+    moment = responses.group_by(*_ATTEMPT, "time").agg(low=responses.code.min(), high=responses.code.max())
+    table = moment.inner_join(visits, _VISIT)
+    code = ibis.ifelse(table.low == table.high, table.high, _CONFLICT)
+    timely = (table.submitted.notnull() & (table.time <= table.submitted)).fill_null(False)
+    attempts = table.group_by(*_ATTEMPT).agg(
+        entered=table.entered.min(), submitted=table.submitted.min(),
+        final=(table.time * 8 + code).max(where=timely),  # the last time, with its answer
     )  # fmt: skip
-    tried = tried.mutate(last=tried.final // 8, code=tried.final % 8)
-    begun = tried.entered
+    attempts = attempts.mutate(last=attempts.final // 8, code=attempts.final % 8)
+    start = attempts.entered
     if bundles == "split":
-        before = ibis.window(group_by=list(_VISIT), order_by=[tried["last"].isnull(), tried["last"], tried.question])
-        begun = ibis.greatest(tried.entered, tried["last"].lag().over(before).fill_null(tried.entered))
-    first = tried.visit.min().over(ibis.window(group_by=["user", "question"]))
-    return tried.mutate(seconds=(tried["last"] - begun) / 1000, again=tried.visit > first)
+        order = [attempts["last"].isnull(), attempts["last"], attempts.question]
+        before = ibis.window(group_by=list(_VISIT), order_by=order)
+        start = ibis.greatest(attempts.entered, attempts["last"].lag().over(before).fill_null(attempts.entered))
+    first = attempts.visit.min().over(ibis.window(group_by=["user", "question"]))
+    return attempts.mutate(seconds=(attempts["last"] - start) / 1000, again=attempts.visit > first)
 
 
-def _judged(attempts: Table, asked: Table, limit: float) -> Table:
+def _judged(attempts: Table, questions: Table, limit: float) -> Table:
     """Say of each attempt what is wrong with it; null if nothing is."""
     ibis = extra("ibis")
-    known = attempts.inner_join(asked, "question")
+    rows = attempts.inner_join(questions, "question")
     reason = ibis.cases(
-        (known.visit == 0, "answered without entering the bundle"),
-        (known.submitted.isnull(), "answered but not submitted"),
-        (known["last"].isnull(), "answered only after the submit"),
-        (known.again, "repeat of a question answered before"),
-        (known.code == _CONFLICT, "two answers at once"),
-        (known.code == 0, "unknown answer"),
-        (known.right == 0, "right answer unknown"),
-        (known.seconds > limit, f"time above the limit of {limit:g} s"),
+        (rows.visit == 0, "answered without entering the bundle"),
+        (rows.submitted.isnull(), "answered but not submitted"),
+        (rows["last"].isnull(), "answered only after the submit"),
+        (rows.again, "repeat of a question answered before"),
+        (rows.code == _CONFLICT, "two answers at once"),
+        (rows.code == 0, "unknown answer"),
+        (rows.right == 0, "right answer unknown"),
+        (rows.seconds > limit, f"time above the limit of {limit:g} s"),
         else_=ibis.null("string"),
     )
-    return known.select("user", "question", "code", "right", "seconds", reason=reason)
+    return rows.select("user", "question", "code", "right", "seconds", reason=reason)
 
 
 def _lost(events: Table) -> Table:
     """Responses to questions that are in no bundle."""
     ibis = extra("ibis")
-    lost = events.filter(events.bundle.isnull())
-    return lost.select(reason=ibis.literal("answer to an unknown question"))
+    orphans = events.filter(events.bundle.isnull())
+    return orphans.select(reason=ibis.literal("answer to an unknown question"))
 
 
 def _empty(visits: Table) -> Table:

@@ -30,9 +30,9 @@ def label_of(source: object) -> str:
 
 def frame_table(source: Any, columns: Iterable[str]) -> Table:
     """Return a table in memory as a table of ibis that has these columns, of those that it has."""
-    wanted = list(dict.fromkeys(columns))
+    names = list(dict.fromkeys(columns))
     if hasattr(source, "iloc"):  # pandas: other columns may hold what Arrow cannot
-        source = source[[name for name in wanted if name in source.columns] or list(source.columns)]
+        source = source[[name for name in names if name in source.columns] or list(source.columns)]
     arrow = extra("pyarrow")
     try:
         table = arrow.table(source)
@@ -44,8 +44,8 @@ def frame_table(source: Any, columns: Iterable[str]) -> Table:
 def check_call(source: object, how: object, columns: Mapping[str, object]) -> None:
     """Refuse a call that cannot be meant, in words that say the right one."""
     if isinstance(how, Mapping):
-        given = ", ".join(f"{key}={value!r}" for key, value in how.items())
-        raise InputError(f"columns are keywords: read_log(source, {given or 'arm=..., success=..., threshold=...'})")
+        keywords = ", ".join(f"{key}={value!r}" for key, value in how.items())
+        raise InputError(f"columns are keywords: read_log(source, {keywords or 'arm=..., success=..., threshold=...'})")
     if is_frame(how) or isinstance(how, Path):
         raise InputError("the source comes first: read_log(source, arm=..., success=..., threshold=...)")
     if isinstance(source, Mapping) or not (is_frame(source) or isinstance(source, str | Path)):

@@ -17,8 +17,8 @@ from headgate.calibration.engine import Engine, Table
 
 FILES = 2000
 """So many files are read together."""
-_FORMAT = 1  # of a part on disk: one with another is read again
-_SAID = 50  # progress is told so many times at most
+_FORMAT = 1  # the version of a part on disk: one of another version is read again
+_REPORTS = 50  # the most reports of progress
 
 
 class Part(NamedTuple):
@@ -53,7 +53,7 @@ def in_parts(
         for reason, count in _finished(engine, place, some, read, options).items():
             total[reason] = total.get(reason, 0) + count
         written.append(str(place))
-        if (number + 1) % max(len(starts) // _SAID, 1) == 0:
+        if (number + 1) % max(len(starts) // _REPORTS, 1) == 0:
             progress(f"read {min(start + FILES, len(paths)):,} of {len(paths):,} files")
     return Part(engine.backend.read_parquet(written), total)
 
@@ -64,9 +64,9 @@ def _finished(
     """The counts of a part that is on disk, after having put it there if it was not."""
     record, key = place.with_suffix(".json"), _key(paths, options)
     try:
-        known = json.loads(record.read_text(encoding="utf-8"))
-        if known["key"] == key and place.is_file():
-            return {reason or None: int(count) for reason, count in known["counts"].items()}
+        entry = json.loads(record.read_text(encoding="utf-8"))
+        if entry["key"] == key and place.is_file():
+            return {reason or None: int(count) for reason, count in entry["counts"].items()}
     except (OSError, ValueError, KeyError, TypeError):
         pass
     before = engine.kept
@@ -81,5 +81,5 @@ def _finished(
 def _key(paths: list[Path], options: Sequence[str]) -> str:
     """A part is the same if its files have the same names, sizes and times, and are read in the same way."""
     stats = [(path, path.stat()) for path in paths]
-    lines = [f"{path.absolute()} {known.st_size} {known.st_mtime_ns}" for path, known in stats]
+    lines = [f"{path.absolute()} {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats]
     return hashlib.sha256("\n".join([str(_FORMAT), *options, *lines]).encode()).hexdigest()

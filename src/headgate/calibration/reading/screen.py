@@ -55,17 +55,17 @@ def screen(engine: Engine, source: Table, mapping: Columns, label: object) -> Cl
     """Parse the columns, count what is wrong with them, and return what is right."""
     parsed = engine.keep(parse(source, mapping))
     kind = mapping.kind or _kind(parsed)
-    told = "allocation" in parsed.columns
+    has_allocation = "allocation" in parsed.columns
     judged = parsed.mutate(reason=_reason(parsed, kind, mapping))
-    asked = " and ".join(f"{column} = {str(value)!r}" for column, value in mapping.where.items())
-    read, dropped = tally(engine, label, judged, empty=f"no row of {label} has {asked}" if asked else None)
+    condition = " and ".join(f"{column} = {str(value)!r}" for column, value in mapping.where.items())
+    read, dropped = tally(engine, label, judged, empty=f"no row of {label} has {condition}" if condition else None)
     ibis = extra("ibis")
     good = judged.filter(judged.reason.isnull())
     shown = good.threshold if kind == "observed" else ibis.ifelse(good.success, good.threshold, ibis.null("float64"))
-    given = good.allocation if told else ibis.null("float64")
+    allocation = good.allocation if has_allocation else ibis.null("float64")
     budgets = None if mapping.round is None or kind == "complete" else _budgets(good, kind)
     more = kept_columns(mapping.features, rounds=mapping.round is not None)
-    kept = good.select("arm", "success", *more, allocation=given, threshold=shown)
+    kept = good.select("arm", "success", *more, allocation=allocation, threshold=shown)
     limit = None
     if mapping.time_limit == AUTO and kind == "observed" and not mapping.whole:
         limit = recognise(kept)
@@ -79,10 +79,10 @@ def screen(engine: Engine, source: Table, mapping: Columns, label: object) -> Cl
 
 def sample(totals: Table) -> Floats:
     """The values of a column `total`, smallest first; of too many, those at even steps."""
-    found = totals.group_by("total").agg(n=totals.count()).to_pandas().sort_values("total")
+    frame = totals.group_by("total").agg(n=totals.count()).to_pandas().sort_values("total")
     # Engines add in any order: what differs only in the last bits is the same budget.
-    values = np.array([float(f"{value:.12g}") for value in found.total], dtype=np.float64)
-    upto = np.cumsum(found.n.to_numpy(dtype=np.int64))
+    values = np.array([float(f"{value:.12g}") for value in frame.total], dtype=np.float64)
+    upto = np.cumsum(frame.n.to_numpy(dtype=np.int64))
     size = int(min(upto[-1], SAMPLE)) if upto.size else 0
     places = ((np.arange(size) + 0.5) * (upto[-1] / size)).astype(np.int64) if size else np.empty(0, dtype=np.int64)
     return values[np.searchsorted(upto, places, side="right")]
@@ -103,8 +103,8 @@ def count_reasons(*judged: Table) -> dict[str | None, int]:
     """Return how many rows have each `reason`; None for the good ones."""
     counts: dict[str | None, int] = {}
     for table in judged:
-        found = table.group_by("reason").agg(n=table.count()).to_pandas()
-        for reason, n in zip(found.reason, found.n, strict=True):
+        frame = table.group_by("reason").agg(n=table.count()).to_pandas()
+        for reason, n in zip(frame.reason, frame.n, strict=True):
             name = reason if isinstance(reason, str) else None
             counts[name] = counts.get(name, 0) + int(n)
     return counts
@@ -155,12 +155,12 @@ def parse(source: Table, mapping: Columns) -> Table:
         source = source.filter(_equal(source[column], str(value)))
     good, bad = mapping.words()
     word = source[mapping.success].cast("string").strip().lower()
-    answered = ~blank(source[mapping.success])
-    other = answered if bad is None else word.isin(bad)
+    has_answer = ~blank(source[mapping.success])
+    other = has_answer if bad is None else word.isin(bad)
     columns: dict[str, Any] = {
         "arm": ibis.ifelse(blank(source[mapping.arm]), ibis.null("string"), source[mapping.arm].cast("string").strip()),
         "success": ibis.cases((word.isin(good), True), (other, False), else_=ibis.null("boolean")),
-        "answered": answered,
+        "answered": has_answer,
         "threshold": scaled(number(source[mapping.threshold]), mapping.threshold_scale),
         "timed": ~blank(source[mapping.threshold]),
     }
@@ -193,16 +193,16 @@ def _equal(column: Table, value: str) -> Table:
 def _kind(parsed: Table) -> Kind:
     if "allocation" in parsed.columns:
         return "censored"
-    lost = parsed.filter(~parsed.success)
-    timed, every = lost.agg(timed=lost.timed.cast("int64").sum(), every=lost.count()).to_pandas().iloc[0]
+    failures = parsed.filter(~parsed.success)
+    timed, every = failures.agg(timed=failures.timed.cast("int64").sum(), every=failures.count()).to_pandas().iloc[0]
     return "observed" if every and timed * 2 > every else "complete"
 
 
 def _budgets(good: Table, kind: Kind) -> Floats:
     """What the rows of each round were given together, or took."""
-    known = good.filter(good["round"].notnull())
-    amount = known.allocation if kind == "censored" else known.threshold
-    return sample(known.group_by("round").agg(total=amount.sum()))
+    rows = good.filter(good["round"].notnull())
+    amount = rows.allocation if kind == "censored" else rows.threshold
+    return sample(rows.group_by("round").agg(total=amount.sum()))
 
 
 def _reason(rows: Table, kind: Kind, mapping: Columns) -> Table:
@@ -211,8 +211,8 @@ def _reason(rows: Table, kind: Kind, mapping: Columns) -> Table:
     needs = (rows.success | (kind == "observed")).fill_null(False)
     wrong = [(rows.arm.isnull(), "arm missing")]
     wrong += [(~rows.answered, "success missing"), (rows.success.isnull(), "success is an unknown answer")]
-    told = "allocation" in rows.columns
-    if told:
+    has_allocation = "allocation" in rows.columns
+    if has_allocation:
         wrong += _amount("allocation", rows.allocation, rows.given)
     if mapping.untold:
         wrong += [(rows.success & ~rows.timed & (rows.allocation <= 0), "success with an allocation of 0")]
@@ -223,7 +223,7 @@ def _reason(rows: Table, kind: Kind, mapping: Columns) -> Table:
     if mapping.whole:
         odd = (rows.threshold < 1) | (rows.threshold % 1 != 0)
         wrong += [(needs & odd, "threshold is not a whole number of at least 1")]
-    if told:
+    if has_allocation:
         wrong += [(rows.success & (rows.threshold > rows.allocation), "success with a threshold above its allocation")]
     return ibis.cases(*((bad.fill_null(False), reason) for bad, reason in wrong), else_=ibis.null("string"))
 

@@ -66,14 +66,14 @@ def files(source: str | Path, suffixes: tuple[str, ...] = (*TEXT, *PARQUET, *DUC
     if path.is_file():
         return [path]
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.is_file() and _suffix(p) in suffixes)
-        if not found:
+        paths = sorted(p for p in path.iterdir() if p.is_file() and _suffix(p) in suffixes)
+        if not paths:
             raise InputError(f"{path} has no file that ends in {', '.join(suffixes)}; it has: {_listed(path)}")
-        return found
+        return paths
     if has_magic(str(source)):
-        found = sorted(Path(p) for p in glob(str(source), recursive=True) if Path(p).is_file())  # noqa: PTH207  # any glob, absolute ones too
-        if found:
-            return found
+        paths = sorted(Path(p) for p in glob(str(source), recursive=True) if Path(p).is_file())  # noqa: PTH207  # any glob, absolute ones too
+        if paths:
+            return paths
         raise InputError(f"no file matches {source}")
     parent = path.parent
     beside = f"; {parent} has: {_listed(parent)}" if parent.is_dir() else f", and neither is {parent}"
@@ -92,9 +92,9 @@ def text_table(engine: Engine, paths: Sequence[Path], *, named: bool = False) ->
     return _union(tables)
 
 
-def columns_of(table: Table, wanted: Iterable[str], source: object) -> None:
+def columns_of(table: Table, columns: Iterable[str], source: object) -> None:
     """Refuse a table without these columns, and say which ones it has."""
-    for column in wanted:
+    for column in columns:
         if column not in table.columns:
             has = ", ".join(name for name in table.columns if name != FILE)
             raise InputError(f"{source} has no column {column!r}; it has: {has}")
@@ -104,8 +104,8 @@ def torn(engine: Engine) -> int:
     """How many lines DuckDB could not split into columns, of all text read so far; other engines pad them."""
     if not engine.duckdb:
         return 0
-    held = engine.backend.con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'")
-    if held.fetchall() == [(0,)]:
+    tables = engine.backend.con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'")
+    if tables.fetchall() == [(0,)]:
         return 0
     lines = "SELECT count(*) FROM (SELECT DISTINCT scan_id, file_id, line FROM reject_errors)"
     return int(engine.backend.con.execute(lines).fetchall()[0][0])
@@ -149,10 +149,10 @@ def _header(path: Path) -> tuple[str, tuple[str, ...]]:
 
 def _of_engine(engine: Engine, name: str) -> Table | None:
     if engine.duckdb:  # not list_tables(), which ibis 12 cannot do with DuckDB 2
-        found = [row[0] for row in engine.backend.con.execute("SHOW TABLES").fetchall()]
+        names = [row[0] for row in engine.backend.con.execute("SHOW TABLES").fetchall()]
     else:
-        found = engine.backend.list_tables()
-    return engine.backend.table(name) if name in found else None
+        names = engine.backend.list_tables()
+    return engine.backend.table(name) if name in names else None
 
 
 def _of_duckdb(engine: Engine, path: Path, name: str | None) -> Table:
@@ -193,8 +193,8 @@ def _kind(path: Path) -> tuple[str, ...]:
             raise InputError(f"only text may be in .gz, Parquet is packed already: unpack {path.name}")
         if suffix in kind:
             return kind
-    known = ", ".join((*TEXT, *PARQUET, *DUCKDB))
-    raise InputError(f"a file must end in one of {known}, text also in .gz, got {path.name}")
+    endings = ", ".join((*TEXT, *PARQUET, *DUCKDB))
+    raise InputError(f"a file must end in one of {endings}, text also in .gz, got {path.name}")
 
 
 def _listed(folder: Path) -> str:

@@ -16,10 +16,10 @@ from headgate.calibration.engine import Table
 from headgate.extras import extra
 
 AUTO, NONE = "auto", "none"
-_LEAST = 5  # rows at the limit
-_SHARE = 0.005  # of the rows
-_NEAR = 0.9  # of the limit: rows from here on are its neighbours
-_HEAP = 2.0  # times as many rows at the limit as near it
+_LEAST = 5  # the fewest rows at a limit
+_SHARE = 0.005  # the least share of rows at a limit
+_NEAR = 0.9  # rows from this share of the limit on are its neighbours
+_HEAP = 2.0  # at a limit there are at least so many times as many rows as near it
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ def recognise(rows: Table) -> TimeLimit | None:
     every = _heaps(rows.mutate(group=extra("ibis").literal("")))
     apart = _heaps(rows.mutate(group=rows.arm))
     top = float(every["most"].iloc[0])
-    found = _is_heap(apart)
-    if not (found.any() or _is_heap(every).any()):
+    heap = _is_heap(apart)
+    if not (heap.any() or _is_heap(every).any()):
         return None
-    limits = np.where(found, apart["most"], top)
+    limits = np.where(heap, apart["most"], top)
     at_limit = np.where(apart["most"] == limits, apart["lost"], 0)
     return TimeLimit(
         dict(zip(apart["group"].astype(str), map(float, limits), strict=True)),
@@ -65,10 +65,10 @@ def recognise(rows: Table) -> TimeLimit | None:
     )
 
 
-def limited(rows: Table, found: TimeLimit) -> Table:
+def limited(rows: Table, time_limit: TimeLimit) -> Table:
     """Return the rows with their arm's limit as what each was given, and no threshold of failures."""
     ibis = extra("ibis")
-    table = ibis.memtable({"limited_arm": list(found.limits), "allocation": list(found.limits.values())})
+    table = ibis.memtable({"limited_arm": list(time_limit.limits), "allocation": list(time_limit.limits.values())})
     joined = rows.drop("allocation").inner_join(table, rows.arm == table.limited_arm).drop("limited_arm")
     return joined.mutate(threshold=ibis.ifelse(joined.success, joined.threshold, ibis.null("float64")))
 
@@ -76,20 +76,20 @@ def limited(rows: Table, found: TimeLimit) -> Table:
 def _heaps(rows: Table) -> Any:
     """Count, in each group, the rows at its largest time, the failures among them, and the rows near it."""
     ends = rows.group_by("group").agg(most=rows.threshold.max())
-    known = rows.inner_join(ends, "group")
-    below = known.filter(known.threshold < known.most)
+    table = rows.inner_join(ends, "group")
+    below = table.filter(table.threshold < table.most)
     seconds = below.group_by("group").agg(second=below.threshold.max())
-    known = known.left_join(seconds, "group").drop("group_right")
-    at = known.threshold >= known.most
-    near = ~at & (known.threshold >= extra("ibis").least(_NEAR * known.most, known.second.fill_null(0.0)))
-    found = known.group_by("group").agg(
-        n=known.count(),
-        most=known.most.max(),
+    table = table.left_join(seconds, "group").drop("group_right")
+    at = table.threshold >= table.most
+    near = ~at & (table.threshold >= extra("ibis").least(_NEAR * table.most, table.second.fill_null(0.0)))
+    groups = table.group_by("group").agg(
+        n=table.count(),
+        most=table.most.max(),
         at=at.cast("int64").sum(),
-        lost=(at & ~known.success).cast("int64").sum(),
+        lost=(at & ~table.success).cast("int64").sum(),
         near=near.cast("int64").sum(),
     )
-    return found.to_pandas().sort_values("group").reset_index(drop=True)
+    return groups.to_pandas().sort_values("group").reset_index(drop=True)
 
 
 def _is_heap(counts: Any) -> Any:

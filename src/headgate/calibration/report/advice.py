@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headgate.calibration.calibration import Calibration
     from headgate.calibration.gain import Gain, Worth
 
-_NAMED = 4  # arms that a warning of several names
+_NAMED = 4  # how many arms a warning of several names
 
 
 def splits(gain: Gain) -> list[tuple[str, Worth]]:
@@ -86,21 +86,20 @@ def advice(gain: Gain, units: str | None) -> str:
     return f"{keep}: that the best allocation beats an even split may be chance ({ends} by replay)."
 
 
-def summary(found: Calibration) -> str:
+def summary(calibration: Calibration) -> str:
     """What to do with the first budgets."""
-    return " ".join(advice(gain, found.log.units) for gain in found.gains[:3])
+    return " ".join(advice(gain, calibration.log.units) for gain in calibration.gains[:3])
 
 
-def warning_lines(found: Calibration) -> list[tuple[str, str]]:
+def warning_lines(calibration: Calibration) -> list[tuple[str, str]]:
     """Every warning once: whose it is, and what it says."""
     lines = []
-    for arms, text in grouped(found.arms):
+    for arms, text in grouped(calibration.arms):
         if len(arms) == 1:
             lines.append((arms[0], text))
             continue
         named = ", ".join(arms[:_NAMED]) + (f" and {len(arms) - _NAMED} more" if len(arms) > _NAMED else "")
-        every = len(arms) == len(found.arms)
-        lines.append(
-            ("all arms" if every else f"{len(arms)} of {len(found.arms)} arms", text + ("" if every else f" ({named})"))
-        )
+        every = len(arms) == len(calibration.arms)
+        share = "all arms" if every else f"{len(arms)} of {len(calibration.arms)} arms"
+        lines.append((share, text + ("" if every else f" ({named})")))
     return lines

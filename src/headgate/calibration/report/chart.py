@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headgate.calibration.calibration import Calibration
     from headgate.calibration.report.curves import ArmCurve, Curves
 
-_BAND = 0.15  # opacity
+_BAND = 0.15  # opacity of a band
 _SHOWN = 6  # arms that are drawn at first, where there are more: the others wait in the legend
 
 
@@ -47,16 +47,16 @@ def _of_arm(result: Calibration, curves: Curves, arm: ArmCurve, color: str) -> l
     x, steps = short(curves.x), {"shape": "hv" if result.log.whole else "linear"}
     line: dict[str, Any] = {"x": x, "y": short(arm.model), "mode": "lines", "name": name}
     line |= {"line": steps | {"color": color, "width": 2}}
-    found = [line]
+    traces = [line]
     if arm.low is not None and arm.high is not None:
-        found.append({
+        traces.append({
             "x": x + x[::-1], "y": short(arm.high) + short(arm.low)[::-1], "mode": "lines", "fill": "toself",
             "fillcolor": color, "opacity": _BAND, "line": steps | {"width": 0}, "hoverinfo": "skip",
             "showlegend": False,
         })  # fmt: skip
     known = np.isfinite(arm.share)
     share = arm.share[known]
-    found.append({
+    traces.append({
         "x": short(arm.dots[known]), "y": short(share), "mode": "markers", "name": f"{name}, counted",
         "marker": {"color": color, "size": 6}, "showlegend": False,
         "error_y": {
@@ -65,12 +65,12 @@ def _of_arm(result: Calibration, curves: Curves, arm: ArmCurve, color: str) -> l
         },
     })  # fmt: skip
     best = result.gains[-1].best
-    found.append({
+    traces.append({
         "x": short(best.x[[arm.arm]]), "y": short(best.model_by_arm[[arm.arm]]), "mode": "markers",
         "name": f"{name}, best", "showlegend": False,
         "marker": {"symbol": "diamond", "color": color, "size": 12, "line": {"color": "#222", "width": 1.5}},
     })  # fmt: skip
-    return found
+    return traces
 
 
 def _budgets(result: Calibration, curves: Curves, marks: list[int]) -> dict[str, Any]:

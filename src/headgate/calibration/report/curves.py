@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MOST = 40
 _POINTS = 160
 _DOTS = 14
-_FAR = 2.5  # times the end of where the curves rise: what lies beyond would press them together
+_FAR = 2.5  # how far an axis goes, in units of where the curves end to rise: more would press them together
 
 
 class ArmCurve(NamedTuple):
@@ -55,18 +55,18 @@ def curves_of(result: Calibration) -> Curves:
     model = problem.success_probability(np.repeat(grid[:, None], problem.arms, axis=1))
     dots, stopped = grid[:: max(1, len(grid) // _DOTS)][1:], stops(log)
     tails = np.array([0.5 - result.level / 2.0, 0.5 + result.level / 2.0])
-    found = []
+    arms = []
     for arm in np.argsort(-problem.activation, kind="stable")[:_MOST].tolist():
         band: tuple[Floats | None, Floats | None] = (None, None)
         if result.bootstrap:
             low, high = np.quantile(result.resamples[arm].success(grid), tails, axis=0)
             band = low, high
-        seen = Seen.of(log.rows, arm, stopped=stopped)
-        share, rows = seen.replay(dots), seen.told(dots)
+        arm_log = Seen.of(log.rows, arm, stopped=stopped)
+        share, rows = arm_log.replay(dots), arm_log.row_counts(dots)
         with np.errstate(invalid="ignore"):
             ends = special.betaincinv(share * rows + 0.5, (1.0 - share) * rows + 0.5, tails[:, None])
-        found.append(ArmCurve(problem.names[arm], arm, model[:, arm], *band, dots, share, ends[0], ends[1]))
-    return Curves(grid, tuple(found), start > 0.0)
+        arms.append(ArmCurve(problem.names[arm], arm, model[:, arm], *band, dots, share, ends[0], ends[1]))
+    return Curves(grid, tuple(arms), start > 0.0)
 
 
 def _range(result: Calibration) -> tuple[float, float]:

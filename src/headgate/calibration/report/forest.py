@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from headgate.calibration.differing.features import FeatureFit
 
-_MOST = 60  # lines that are still read
-_NARROW = 2.5  # decades on which 1, 2 and 5 have room
+_MOST = 60  # the most lines that can still be read
+_NARROW = 2.5  # an axis of at most so many decades has room for 1, 2 and 5 of each
 
 
-def draw_forest(found: FeatureFit, path: Path) -> Path:
+def draw_forest(fit: FeatureFit, path: Path) -> Path:
     """Draw one line a feature (and arm), those that are surest to matter first where there are too many."""
-    shown = list(found.coefficients)
+    shown = list(fit.coefficients)
     if len(shown) > _MOST:
         order = np.argsort([-_sureness(c.rate, c.rate_interval, c.activation, c.activation_interval) for c in shown])
         shown = [shown[i] for i in sorted(order[:_MOST].tolist())]
@@ -42,7 +42,7 @@ def draw_forest(found: FeatureFit, path: Path) -> Path:
                 axes.plot(np.exp(ends), [y, y], color=color, linewidth=1.6, zorder=2)
                 axes.plot(np.exp(value), y, "o", color=color, markersize=4.5, zorder=3)
             axes.axvline(1.0, color=style.FAINT, linewidth=1.0, zorder=1)
-            axes.set(title=f"Factor of the {what}", xlabel=f"with {found.level:.0%} intervals", xscale="log")
+            axes.set(title=f"Factor of the {what}", xlabel=f"with {fit.level:.0%} intervals", xscale="log")
             low, high = np.log10(axes.get_xlim())
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high - low < _NARROW else (1.0,)))
             axes.xaxis.set_major_formatter(lambda number, _: f"{number:g}")

@@ -122,17 +122,17 @@ def name_of(source: str) -> str:
     return "/".join(parts[-2:]) if any(sign in parts[-1] for sign in "*?[") else parts[-1]
 
 
-def gap(found: Calibration) -> str:
+def gap(calibration: Calibration) -> str:
     """How far the best allocations may be from the optimum."""
-    return f"{max(1e-12, *(gain.gap for gain in found.gains)):.1g}"
+    return f"{max(1e-12, *(gain.gap for gain in calibration.gains)):.1g}"
 
 
 def title(arm: ArmFit, units: str | None) -> str:
     """An arm with its law, scale and activation in one line."""
-    found = size(arm)
-    if found is None:
+    quantity = size(arm)
+    if quantity is None:
         return f"{arm.name}: no success, p {arm.activation:.3f}"
-    kind, value, _ = found
+    kind, value, _ = quantity
     law = arm.law.name if arm.shape is None else f"{arm.law.name} {next(iter(arm.law.shapes()))} {number(arm.shape)}"
     scale = (kind or "scale ") + number(value) + (f" {units}" if units and not kind else "")
     return f"{arm.name}: {law}, {scale}, p {arm.activation:.3f}"
@@ -160,13 +160,13 @@ def p_value(value: float) -> str:
     return "" if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.2g}"
 
 
-def times_advice(found: Calibration) -> str | None:
+def times_advice(calibration: Calibration) -> str | None:
     """Say which times predict the log better, where there is a choice."""
-    if len(found.replay_error) < 2:
+    if len(calibration.replay_error) < 2:
         return None
-    every, won = found.replay_error["all"], found.replay_error["successes"]
+    every, won = calibration.replay_error["all"], calibration.replay_error["successes"]
     better = "successes" if won < every else "all"
-    used = "all" if found.basis == "all" else "successes"
+    used = "all" if calibration.basis == "all" else "successes"
     return (
         f"Fitted to the times of all rows, p G is {every:.4f} away from the shares of success that rows held out show, "
         f"on average; fitted to those of successes, {won:.4f}. This fit used those of {used}"

@@ -84,18 +84,18 @@ def _allocations(result: Calibration) -> list[tuple[str, list[str], list[list[st
 def _tables(result: Calibration) -> dict[str, list[list[str]]]:
     """The lines of what is said of rounds that differ."""
     features, rounds = result.features, result.rounds
-    found = {
+    tables = {
         "coefficient_rows": [differing.coefficient_cells(c) for c in features.coefficients] if features else [],
         "feature_rows": differing.feature_gain_cells(features) if features else [],
         "round_rows": differing.round_gain_cells(rounds) if rounds else [],
     }
-    return {name: [[words.joined(cell) for cell in line] for line in lines] for name, lines in found.items()}
+    return {name: [[words.joined(cell) for cell in line] for line in lines] for name, lines in tables.items()}
 
 
 def _caption(arm: ArmFit) -> str:
     others = [f"{name} {value - min(arm.aic.values()):+.1f}" for name, value in list(arm.aic.items())[:4]]
-    said = f"AIC against the best: {', '.join(others)}. " if len(arm.aic) > 1 else ""
-    return said + " ".join(text[0].upper() + text[1:] + "." for text in arm.warnings)
+    caption = f"AIC against the best: {', '.join(others)}. " if len(arm.aic) > 1 else ""
+    return caption + " ".join(warning[0].upper() + warning[1:] + "." for warning in arm.warnings)
 
 
 def file_name(number: int, name: str) -> str:

@@ -64,7 +64,7 @@ def ours(outcome: Outcome) -> bool:
 
 
 def _panel(clickers: ArmFit, cure: ArmFit) -> dict[str, Any]:
-    place, clicks = clickers.points.seen[:, 0].astype(np.int64), clickers.points.seen_weight[:, 0]
+    place, clicks = clickers.points.thresholds[:, 0].astype(np.int64), clickers.points.threshold_weight[:, 0]
     counts = np.bincount(place, weights=clicks).astype(np.int64)[1:]
     return {
         "name": clickers.name, "ks": clickers.ks, "counts": counts.tolist(),

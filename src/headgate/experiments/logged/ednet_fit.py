@@ -39,9 +39,9 @@ def run(config: Config, setting: Setting) -> Outcome:
         quiz = ednet_quiz()
         arm = quiz.arm(config.question)
         law, rate = quiz.law.of_arm(arm), float(quiz.rate[arm])
-        known = {"shape": float(law.shapes()["shape"]), "scale": 1.0 / rate}
+        parameters = {"shape": float(law.shapes()["shape"]), "scale": 1.0 / rate}
         ends = {"low": 0.0, "high": float(law.quantile(0.995, rate))}
-        return Outcome("the law in the package, fitted to all times; no data given", numbers={**known, **ends})
+        return Outcome("the law in the package, fitted to all times; no data given", numbers={**parameters, **ends})
     log = read_log(path, "ednet-pseudo")
     points = of_rows(log.rows, log.arms, "all", trim=(config.low, config.high))
     fits = {fit.name: fit for fit in fit_arms(points, log.names, law=Weibull.name)}
@@ -55,7 +55,7 @@ def run(config: Config, setting: Setting) -> Outcome:
         "ks": chosen.ks,
         "kept": chosen.rows,
         "ks_of_all": {name: fit.ks for name, fit in fits.items()},
-        "times": np.repeat(own.seen[:, 0], own.seen_weight[:, 0].astype(np.int64)).tolist(),
+        "times": np.repeat(own.thresholds[:, 0], own.threshold_weight[:, 0].astype(np.int64)).tolist(),
     }
     return Outcome(f"{path.name}, all questions fitted", numbers=numbers)
 

@@ -88,11 +88,11 @@ def compare(problem: Problem, pairs: int, fits: dict[str, list[ArmFit]]) -> dict
             "name": fits[CURE][arm].name,
             "p": float(problem.activation[arm]),
             "typical": 1.0 / float(problem.rate[arm]),
-            **{how: described(found[arm]) for how, found in fits.items()},
+            **{how: described(arm_fits[arm]) for how, arm_fits in fits.items()},
         }
         for arm in range(problem.arms)
     ]
-    known = {how: problem_of(found) for how, found in fits.items()}
+    known = {how: problem_of(arm_fits) for how, arm_fits in fits.items()}
     earned = [
         {
             "budget": budget,

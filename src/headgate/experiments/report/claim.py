@@ -61,7 +61,7 @@ def slips(parts: Parts) -> list[str]:
     """Return the slips in the paper's text, with numbers of this run; none before the lemmas have been run."""
     if "lemmas" not in parts:
         return []
-    texts = [_filled(text, _known(parts)) for text in _texts()["slips"]]
+    texts = [_filled(text, _context(parts)) for text in _texts()["slips"]]
     return [text for text in texts if text]
 
 
@@ -81,15 +81,15 @@ def _decided(claim: Mapping[str, str], parts: Parts) -> tuple[Verdict, str]:
 def _judged(claim: Mapping[str, str], parts: Parts) -> tuple[Verdict, str]:
     """Evaluate a claim's verdict, and fill in its text."""
     outcome = parts[claim["of"]].outcome
-    known = _known(parts) | {"outcome": outcome, "numbers": outcome.numbers}
+    context = _context(parts) | {"outcome": outcome, "numbers": outcome.numbers}
     if outcome.results:
-        known["rounds"] = int(next(iter(outcome.results.values())).rounds[-1])
+        context["rounds"] = int(next(iter(outcome.results.values())).rounds[-1])
     judge: Any = _PLAIN.compile_expression(claim["verdict"], undefined_to_none=False)
-    verdict = Verdict(judge(**known))
-    return verdict, _filled(claim["found"], known | {"verdict": verdict})
+    verdict = Verdict(judge(**context))
+    return verdict, _filled(claim["found"], context | {"verdict": verdict})
 
 
-def _known(parts: Parts) -> dict[str, Any]:
+def _context(parts: Parts) -> dict[str, Any]:
     """What every text may speak of."""
     functions = (
         ends, ours, measure_of, initial_phase, told_and_not, worst_step, independent_bound, grows, less, better, spread,
@@ -109,8 +109,8 @@ def _known(parts: Parts) -> dict[str, Any]:
     }
 
 
-def _filled(text: str, known: Mapping[str, Any]) -> str:
-    return " ".join(_PLAIN.from_string(text).render(**known).split())
+def _filled(text: str, context: Mapping[str, Any]) -> str:
+    return " ".join(_PLAIN.from_string(text).render(**context).split())
 
 
 class Ends(NamedTuple):
@@ -170,8 +170,8 @@ def spread(outcome: Outcome, policy: str, other: str) -> Interval:
 
 def misses(bias: Mapping[str, Any], at: str) -> Interval:
     """Return the share of runs in which the lemma's interval for mu misses, at a third or the whole of the budget."""
-    found = bias["at"][at]
-    return judge.share_of(found["missed"], found["runs"])
+    row = bias["at"][at]
+    return judge.share_of(row["missed"], row["runs"])
 
 
 def error_of(bias: Mapping[str, Any], at: str) -> Interval:
@@ -212,8 +212,8 @@ def covers(generated: dict[str, Any], how: str) -> Verdict:
 
 def campaign(generated: dict[str, Any], typical: float) -> dict[str, Any]:
     """Return the campaign of a generated log that needs the impressions closest to these."""
-    found: dict[str, Any] = min(generated["campaigns"], key=lambda row: abs(row["typical"] - typical))
-    return found
+    nearest: dict[str, Any] = min(generated["campaigns"], key=lambda row: abs(row["typical"] - typical))
+    return nearest
 
 
 def plan_less(outcome: Outcome, way: str, world: str) -> Interval:

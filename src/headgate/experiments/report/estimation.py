@@ -25,23 +25,23 @@ def bias(runs: int = 400) -> dict[str, Any]:
     some n on the interval cannot hold the truth any more; each run has twice as many successes.
     """
     law, p, rate = hg.Exponential(), 0.5, 0.12
-    meant, rng = float(law.truncated_mean(rate, BUDGET)), np.random.default_rng(6)
+    assumed_mean, rng = float(law.truncated_mean(rate, BUDGET)), np.random.default_rng(6)
     third = float(law.truncated_mean(rate, BUDGET / 3.0))
-    n = int(np.ceil(BUDGET**2 * np.log(1.0 / _ALPHA) / (2.0 * (meant - third) ** 2)))
+    n = int(np.ceil(BUDGET**2 * np.log(1.0 / _ALPHA) / (2.0 * (assumed_mean - third) ** 2)))
     tends = {}
     for name, x in (("third", BUDGET / 3.0), ("whole", BUDGET)):
         G = float(law.cdf(x, rate))
-        seen = law.quantile(rng.random((runs, 2 * n)) * G, rate).mean(axis=1)  # thresholds below x
-        rates = law.rate_of_truncated_mean(seen, BUDGET)
+        means = law.quantile(rng.random((runs, 2 * n)) * G, rate).mean(axis=1)  # thresholds below x
+        rates = law.rate_of_truncated_mean(means, BUDGET)
         rounds = 2 * n + rng.negative_binomial(2 * n, p * G, runs)  # until so many successes
         activation = np.minimum(2 * n / (rounds * law.cdf(x, rates)), 1.0)
-        missed = np.abs(seen - meant) >= BUDGET * np.sqrt(np.log(1.0 / _ALPHA) / (4.0 * n))
+        missed = np.abs(means - assumed_mean) >= BUDGET * np.sqrt(np.log(1.0 / _ALPHA) / (4.0 * n))
         tends[name] = {"missed": int(missed.sum()), "runs": runs, "activation": activation.tolist()}
-    found = float(law.rate_of_truncated_mean(third, BUDGET))
-    activation_limit = p * float(law.cdf(BUDGET / 3.0, rate) / law.cdf(BUDGET / 3.0, found))
+    rate_limit = float(law.rate_of_truncated_mean(third, BUDGET))
+    activation_limit = p * float(law.cdf(BUDGET / 3.0, rate) / law.cdf(BUDGET / 3.0, rate_limit))
     return {
-        "rate": rate, "activation": p, "found_rate": found, "found_activation": activation_limit,
-        "seen_mean": third, "assumed_mean": meant, "successes": n, "alpha": _ALPHA, "at": tends,
+        "rate": rate, "activation": p, "found_rate": rate_limit, "found_activation": activation_limit,
+        "seen_mean": third, "assumed_mean": assumed_mean, "successes": n, "alpha": _ALPHA, "at": tends,
     }  # fmt: skip
 
 

@@ -27,8 +27,8 @@ def limits(problem: Problem, x: Floats, corrected: bool) -> tuple[Floats, Floats
     The corrected estimator solves E[X | X <= x] for the rate with the same truncation, and tends to the truth.
     """
     law = problem.law
-    seen = law.truncated_mean(problem.rate, x)
-    rate = np.clip(law.rate_of_truncated_mean(seen, x if corrected else np.full_like(x, BUDGET)), *RATES)
+    mean = law.truncated_mean(problem.rate, x)
+    rate = np.clip(law.rate_of_truncated_mean(mean, x if corrected else np.full_like(x, BUDGET)), *RATES)
     return rate, np.minimum(problem.activation * law.cdf(x, problem.rate) / law.cdf(x, rate), 1.0)
 
 
@@ -38,8 +38,8 @@ def floor_of(problem: Problem, corrected: bool) -> float:
     x, rate, activation = best.x.copy(), problem.rate.copy(), problem.activation.copy()
     for step in range(_STEPS):
         on = x > 1e-9 * BUDGET
-        found = limits(problem, np.where(on, x, BUDGET), corrected)
-        rate, activation = (np.where(on, new, old) for new, old in zip(found, (rate, activation), strict=True))
+        estimates = limits(problem, np.where(on, x, BUDGET), corrected)
+        rate, activation = (np.where(on, new, old) for new, old in zip(estimates, (rate, activation), strict=True))
         keep = 0.5 if step < _STEPS // 2 else 0.8  # damped, and more so towards the end
         x = keep * x + (1.0 - keep) * solve(problem.law, activation, rate, BUDGET).x
     return float(best.value - problem.expected_reward(x))

@@ -14,7 +14,7 @@ from headgate.figures.regret import Curve
 from headgate.simulation import Result
 
 _DASHES = {"-": "solid", "--": "dash", ":": "dot"}
-_BAND = 0.13  # opacity of one standard deviation
+_BAND = 0.13  # opacity of the band of one standard deviation
 
 
 def charts(part: Part) -> list[Chart]:

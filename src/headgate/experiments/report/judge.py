@@ -65,8 +65,8 @@ def mean_of(values: ArrayLike) -> Interval:
 
 def share_of(count: int, total: int) -> Interval:
     """Return a share, by Clopper and Pearson."""
-    found = stats.binomtest(count, total).proportion_ci(LEVEL, "exact")
-    return Interval(count / total, float(found.low), float(found.high))
+    interval = stats.binomtest(count, total).proportion_ci(LEVEL, "exact")
+    return Interval(count / total, float(interval.low), float(interval.high))
 
 
 def ratio_of_variances(first: ArrayLike, second: ArrayLike) -> Interval:

@@ -37,15 +37,15 @@ def write_reproduction(place: Path, parts: Sequence[Part]) -> Path:
     claims = all_claims(finished)
     files.write(place / "claims.json", json.dumps([asdict(c) for c in claims], indent=1, ensure_ascii=False))
     script = plotly_script()
-    told: dict[str, Any] = {"title": "The paper reproduced", "claims": claims, "slips": slips(finished)}
-    told |= {"plotly": script, "charts": interactive.charts if script else lambda _: ()}
-    return write_page(place / "index.html", "experiments/report/page.html", **_shown(parts) | told)
+    context: dict[str, Any] = {"title": "The paper reproduced", "claims": claims, "slips": slips(finished)}
+    context |= {"plotly": script, "charts": interactive.charts if script else lambda _: ()}
+    return write_page(place / "index.html", "experiments/report/page.html", **_shown(parts) | context)
 
 
 def write_demo(place: Path, parts: Sequence[Part], quiz: Path, live: LiveQuiz, calls: Calls, why: str) -> Path:
     """Write the demo's `index.html`: the quiz solved, played live, calls to customers, and the races."""
-    told = {"title": "Headgate: the demo", "quiz": quiz, "live": live, "calls": calls, "why": why}
-    return write_page(place / "index.html", "experiments/report/demo.html", **told, **_shown(parts))
+    context = {"title": "Headgate: the demo", "quiz": quiz, "live": live, "calls": calls, "why": why}
+    return write_page(place / "index.html", "experiments/report/demo.html", **context, **_shown(parts))
 
 
 def _shown(parts: Sequence[Part]) -> dict[str, Any]:

@@ -51,10 +51,10 @@ def _equal_marginals(quiz: Problem, budget: float) -> Floats:
 
     def shares(log_price: float) -> Floats:
         price = np.exp(log_price)
-        found = bracketed_root(
+        x_of_price = bracketed_root(
             lambda x: quiz.activation * quiz.law.pdf(x, quiz.rate) - price, peak, np.full(quiz.arms, 1e4)
         )
-        return np.where(price < top, np.nan_to_num(found), 0.0)
+        return np.where(price < top, np.nan_to_num(x_of_price), 0.0)
 
     low, high = -30.0, float(np.log(top.max()))
     for _ in range(80):

@@ -41,30 +41,30 @@ def oracle_monotonicity(instances: int) -> dict[str, Any]:
     low, high = np.clip(rate * np.exp(-down), *rates), np.clip(rate * np.exp(up), *rates)
     p_low, p_high = p * (1.0 - less), p + (1.0 - p) * more
     boosted = np.arange(arms) == 0
-    given, other = np.where(boosted, low, high), np.where(boosted, high, low)
-    found = {}
+    new_rate, other = np.where(boosted, low, high), np.where(boosted, high, low)
+    by_law = {}
     for name in ("exponential", "Weibull 0.7", "Weibull 1.6", "Weibull 4"):
         law = _LAWS[name]
         before = solve(law, p, rate, BUDGET, tol=1e-11, max_nodes=5000).x[:, 0]
-        weight = np.where(boosted, p_high, p_low) * law.boost(given, other)
-        after = solve(law, weight, given, BUDGET, tol=1e-11, max_nodes=5000).x[:, 0]
-        lost = np.maximum(before - after, 0.0)
-        found[name] = {"violations": int(np.sum(lost > 1e-3 * BUDGET)), "worst": float(lost.max())}
-    return {"instances": instances, "laws": found}
+        weight = np.where(boosted, p_high, p_low) * law.boost(new_rate, other)
+        after = solve(law, weight, new_rate, BUDGET, tol=1e-11, max_nodes=5000).x[:, 0]
+        loss = np.maximum(before - after, 0.0)
+        by_law[name] = {"violations": int(np.sum(loss > 1e-3 * BUDGET)), "worst": float(loss.max())}
+    return {"instances": instances, "laws": by_law}
 
 
 def boosting_monotonicity() -> dict[str, Any]:
     """The share of (x, lambda) at which g~ grows with lambda, and the largest d log g~ / d log lambda: by law."""
     x, rate = np.meshgrid(BUDGET * np.geomspace(1e-5, 1.0, 161), np.geomspace(*RATES, 41))
-    h, found = 1e-4, {}
+    h, by_law = 1e-4, {}
     for name, law in _LAWS.items():
         with np.errstate(divide="ignore"):
             before, after = (
                 np.log(law.boost(r, RATES[1])) + law.log_pdf(x, r) for r in (rate * np.exp(-h), rate * np.exp(h))
             )
         slope = (after - before) / (2.0 * h)
-        found[name] = {"share": float(np.mean(slope > 1e-6)), "steepest": float(slope.max())}
-    return found
+        by_law[name] = {"share": float(np.mean(slope > 1e-6)), "steepest": float(slope.max())}
+    return by_law
 
 
 def equivalence(rounds: int) -> dict[str, Any]:
@@ -89,11 +89,11 @@ def equivalence(rounds: int) -> dict[str, Any]:
 
 
 def _pour(policy: hg.Policy, budget: float) -> Floats:
-    x, left = np.zeros(policy.arms), budget
+    x, rest = np.zeros(policy.arms), budget
     for arm, amount in policy.pour():
-        x[arm] += min(amount, left)
-        left -= amount
-        if left <= 0.0:
+        x[arm] += min(amount, rest)
+        rest -= amount
+        if rest <= 0.0:
             break
     return x
 

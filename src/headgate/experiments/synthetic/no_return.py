@@ -43,16 +43,16 @@ class Config:
 
 def run(config: Config, setting: Setting) -> Outcome:
     """Value every way of playing on the same budgets; the quiz with budgets drawn again as often."""
-    found: dict[str, list[dict[str, Any]]] = {PAPER: [], QUIZ: []}
+    worths: dict[str, list[dict[str, Any]]] = {PAPER: [], QUIZ: []}
     for number in range(config.problems):
         rng = np.random.default_rng([setting.seed, 21, number])
         problem = Draws(draw_problem).problem(setting.seed, number)
-        found[PAPER].append(_worth(problem, rng.uniform(1.0, BUDGET, config.budgets)))
+        worths[PAPER].append(_worth(problem, rng.uniform(1.0, BUDGET, config.budgets)))
         seconds = rng.gamma(3.0, 700.0 / 3.0, config.budgets).clip(20.0, 1500.0)
-        found[QUIZ].append(_worth(ednet_quiz(), seconds))
+        worths[QUIZ].append(_worth(ednet_quiz(), seconds))
     first = Draws(draw_problem).problem(setting.seed, 0)
     budgets = np.random.default_rng([setting.seed, 21, 0]).uniform(1.0, BUDGET, config.budgets)
-    return Outcome("computed", numbers={"worth": found, "example": _example(first, budgets)})
+    return Outcome("computed", numbers={"worth": worths, "example": _example(first, budgets)})
 
 
 def _worth(problem: Problem, budgets: Floats) -> dict[str, Any]:
@@ -72,14 +72,14 @@ def _worth(problem: Problem, budgets: Floats) -> dict[str, Any]:
 
 def _value(problem: Problem, plan: Plan, budgets: Floats) -> float:
     """The expected reward of a plan that ends wherever the budget does."""
-    given = np.stack([plan.given(float(budget)) for budget in budgets])
-    return float(np.mean(problem.expected_reward(given)))
+    x = np.stack([plan.given(float(budget)) for budget in budgets])
+    return float(np.mean(problem.expected_reward(x)))
 
 
 def _example(problem: Problem, budgets: Floats) -> dict[str, Any]:
     """One problem: the plan's slots, and what each way earns at each budget."""
     plan, grid = problem.plan(budgets), np.linspace(1.0, float(budgets.max()), 60)
-    given = np.stack([plan.given(float(budget)) for budget in grid])
+    x = np.stack([plan.given(float(budget)) for budget in grid])
     return {
         "order": plan.order.tolist(),
         "starts": plan.starts[plan.order].tolist(),
@@ -89,7 +89,7 @@ def _example(problem: Problem, budgets: Floats) -> dict[str, Any]:
         "grid": grid.tolist(),
         KNOWN: problem.solve(grid).value.tolist(),
         SWITCHING: path(problem.law, problem.activation, problem.rate, grid).value.tolist(),
-        PLAN: problem.expected_reward(given).tolist(),
+        PLAN: problem.expected_reward(x).tolist(),
     }
 
 

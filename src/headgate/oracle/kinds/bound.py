@@ -33,8 +33,9 @@ from scipy import sparse
 from headgate.laws import Floats
 
 _GAMMAS = np.array([1.0, 0.4, 0.001])
-_TANGENTS = np.concatenate([np.linspace(0.0, 0.9, 37), 1.0 - np.geomspace(0.09, 1e-3, 16)])  # values of g touched
-_COLUMNS = 30  # places of each arm that a programme knows; its multipliers are then tried at all of them
+# Values of g at which its tangents touch.
+_TANGENTS = np.concatenate([np.linspace(0.0, 0.9, 37), 1.0 - np.geomspace(0.09, 1e-3, 16)])
+_COLUMNS = 30  # amounts of each arm in a linear programme; its multipliers are then tried at all amounts
 _ROUNDING = 1e-12
 
 
@@ -124,7 +125,7 @@ def _bound(curves: Raised, box: tuple[tuple[int, int], ...]) -> tuple[float, Flo
     ])  # fmt: skip
     spend: Any = sparse.csr_matrix(np.concatenate([cost, np.zeros((g + 1) * kinds)])[None])
     solver: Any = linprog
-    found = solver(
+    solution = solver(
         -np.concatenate([np.zeros(n + g * kinds), share]),
         A_ub=sparse.vstack([cuts, spend]).tocsr(),
         b_ub=np.append(_LINES.alpha[line], curves.budget),
@@ -133,12 +134,12 @@ def _bound(curves: Raised, box: tuple[tuple[int, int], ...]) -> tuple[float, Flo
         bounds=[(0.0, None)] * n + [(None, None)] * (g * kinds) + [(None, 1.0)] * kinds,
         method="highs",
     )
-    if found.x is None or found.ineqlin is None:  # the solver gave up: nothing is proved but that a chance is one
+    if solution.x is None or solution.ineqlin is None:  # the solver gave up: nothing is proved but that a chance is one
         return 1.0, np.zeros(arms), np.zeros(arms), 0.0
-    theta = np.maximum(-found.ineqlin.marginals[:-1], 0.0).reshape(lines, kinds)
-    price = max(-float(found.ineqlin.marginals[-1]), 0.0)
+    theta = np.maximum(-solution.ineqlin.marginals[:-1], 0.0).reshape(lines, kinds)
+    price = max(-float(solution.ineqlin.marginals[-1]), 0.0)
     bound = _proved(curves, box, theta, price)
-    weight = np.maximum(found.x[:n], 0.0)
+    weight = np.maximum(solution.x[:n], 0.0)
     mean = np.asarray(np.bincount(owner, weight * cost, arms), dtype=np.float64)
     spread = np.asarray(np.bincount(owner, weight * np.abs(cost - mean[owner]), arms), dtype=np.float64)
     return bound, mean, spread, price

@@ -18,7 +18,7 @@ from headgate.laws import Floats, Law, PerKind, Points, law_of_kind
 from headgate.oracle.limits import Limits
 
 _CLOSE = 1e-8  # a line that misses its curve by less is not split
-_PLACES = 3000  # more than so many places an arm does not get
+_PLACES = 3000  # the most amounts at which an arm is looked at
 _UNITS = 4096  # an arm that counts in whole units is looked at in every one of them, if it may get at most so many
 _QUANTILES = np.concatenate([[1e-6, 1e-4], np.linspace(0.0, 1.0, 25)[1:-1], [1.0 - 1e-3, 1.0 - 1e-6]])
 
@@ -64,11 +64,11 @@ class KindCurves:
 
     def success_of(self, arm: int, x: Floats) -> Floats:
         """p G(x) of one arm in every kind at amounts (n,): (n, Q)."""
-        found = np.empty((x.size, self.share.size))
+        chances = np.empty((x.size, self.share.size))
         for q in range(self.share.size):
             one = law_of_kind(self.law, q).of_arm(arm)
-            found[:, q] = self.activation[q, arm] * one.cdf(x, self.rate[q, arm])
-        return found
+            chances[:, q] = self.activation[q, arm] * one.cdf(x, self.rate[q, arm])
+        return chances
 
     def places(self, arm: int) -> tuple[Floats, Floats, Floats]:
         """Return amounts (n,), the heights of each kind's curve there and the raised heights, (Q, n) each."""

@@ -49,9 +49,9 @@ def maximise_kinds(
         best = _one(KindCurves.of(law, share, p[at], lam[at], own), worth[at], terms.within(own))
         x[at] = best.x
         numbers[(slice(None), *at)] = best.value, best.bound, best.price, best.nodes
-    found, bound, price, nodes = numbers
+    total, bound, price, nodes = numbers
     nodes = np.asarray(nodes, dtype=np.int64)
-    return Allocation(x, found, bound, price, nodes, limits.budget, terms.reward, "kinds")
+    return Allocation(x, total, bound, price, nodes, limits.budget, terms.reward, "kinds")
 
 
 def _one(curves: KindCurves, value: Floats, terms: Terms) -> Allocation:
@@ -78,13 +78,13 @@ def _one(curves: KindCurves, value: Floats, terms: Terms) -> Allocation:
         starts += [*singles(curves), greedy(curves, table)]
     x = best_exchange(curves, table, value, reward, starts)
     if reward == "cascade":
-        found = _worth(curves, x, value, reward)
+        worth = _worth(curves, x, value, reward)
         relaxed = Raised(curves.share, list(amounts), [1.0 - h.T for h in raised], curves.budget)
         bound, nodes, mean, price = branch_and_bound(
-            relaxed, found, terms.tol, _NODES if terms.max_nodes is None else terms.max_nodes
+            relaxed, worth, terms.tol, _NODES if terms.max_nodes is None else terms.max_nodes
         )
         more = best_exchange(curves, table, value, reward, [within_limits(curves, mean)])
-        x = more if _worth(curves, more, value, reward) > found else x
+        x = more if _worth(curves, more, value, reward) > worth else x
     return _answer(curves, x, value, reward, bound, price, nodes, limits)
 
 
@@ -172,12 +172,12 @@ def even(curves: KindCurves) -> Floats:
 
 def singles(curves: KindCurves) -> list[Floats]:
     """Return, for each arm, the allocation that gives it all it may get."""
-    found = []
+    starts = []
     for arm in range(curves.arms):
         x = curves.lower.copy()
         x[arm] = curves.upper[arm]
-        found.append(x)
-    return found
+        starts.append(x)
+    return starts
 
 
 def greedy(curves: KindCurves, table: Tables) -> Floats:
@@ -187,11 +187,11 @@ def greedy(curves: KindCurves, table: Tables) -> Floats:
     for arm in range(curves.arms):
         failing = failing * table.failure[arm, 0]
     for _ in range(4 * curves.arms):
-        left, best = curves.budget - x.sum(), (0.0, -1, 0)
+        rest, best = curves.budget - x.sum(), (0.0, -1, 0)
         for arm in range(curves.arms):
             at = place[arm]
             cost = table.x[arm, at + 1 :] - x[arm]
-            able = np.flatnonzero(cost <= left * (1.0 + 1e-12))
+            able = np.flatnonzero(cost <= rest * (1.0 + 1e-12))
             if able.size == 0:
                 continue
             now = table.failure[arm, at]
