@@ -14,7 +14,7 @@ from headgate.calibration import calibrate, gain
 from headgate.calibration.gain import Gain, Worth
 from headgate.calibration.kaplan_meier import KaplanMeier
 from headgate.calibration.log import Log, Rows
-from headgate.calibration.replay import LEAST, Seen, replay, stops
+from headgate.calibration.replay import LEAST, ArmLog, replay, stops
 from headgate.calibration.report.advice import advice as in_words
 from headgate.calibration.resample import SPLITS, Refit
 from headgate.calibration.splits import in_proportion, mean_allocations, usual_budgets
@@ -76,7 +76,7 @@ def test_a_log_of_what_was_spent_is_replayed_by_kaplan_and_meier() -> None:
     # Counting as if everything had been given misses by far; Kaplan and Meier's is within 4 standard errors.
     np.testing.assert_allclose(found, TRUTH.success_probability(x), atol=0.035)
     assert replay(rows, 4, x)[0] < 0.7 * found[0]
-    stack = Seen.of(rows, 0, stopped=True)
+    stack = ArmLog.of(rows, 0, stopped=True)
     both = stack._replace(weights=np.stack([stack.weights, 2.0 * stack.weights])).replay(np.array([20.0]))
     np.testing.assert_allclose(both[:, 0], found[0])
 
@@ -97,7 +97,7 @@ def test_a_log_of_what_was_spent_tells_nothing_beyond_its_largest_amount() -> No
     rows = stopped(played(400, 3, high=30.0))
     for arm in range(4):
         last = float(rows.allocation[rows.arm == arm].max())
-        seen = Seen.of(rows, arm, stopped=True)._replace(least=1.0)
+        seen = ArmLog.of(rows, arm, stopped=True)._replace(least=1.0)
         at, beyond = seen.replay(np.array([last, last * 1.001]))
         assert np.isfinite(at)
         assert np.isnan(beyond)
@@ -111,7 +111,7 @@ def test_the_held_out_gain_is_replayed_on_the_other_half() -> None:
         own = np.arange(halves) % 2 == arm  # the halves in which this arm succeeds
         won = np.repeat([True, False], 30)
         weights = np.where(own[:, None] == won, 1.0, 0.0)
-        parts.append(Seen(np.full(60, np.inf), won, np.where(won, 5.0, np.nan), weights))
+        parts.append(ArmLog(np.full(60, np.inf), won, np.where(won, 5.0, np.nan), weights))
         refits.append(Refit(hg.Weibull((9.0,) * halves), np.full(halves, 0.2), np.where(own, 0.9, 0.0)))
     others = np.array([[6.0, 6.0], [5.0, 1.0]])
     assert gain._held_out(refits, parts, 12.0, others) == (-1.0, -1.0)
@@ -192,7 +192,7 @@ def test_replay_intervals_cover() -> None:
     x = np.array([20.0])
     for seed in range(runs):
         rows = censored(hg.Exponential(), 0.6, 0.1, 300, seed)
-        seen = Seen.of(rows, 0)
+        seen = ArmLog.of(rows, 0)
         rng = np.random.default_rng(seed)
         drawn = seen._replace(weights=rng.poisson(seen.weights, (200, seen.weights.size)).astype(np.float64))
         low, high = np.quantile(drawn.replay(x), [0.05, 0.95])
@@ -275,7 +275,7 @@ def test_the_splits_say_what_each_arm_earns(log: Log) -> None:
         np.testing.assert_allclose(worth.model_by_arm.sum(), worth.model)
         np.testing.assert_allclose(worth.replay_by_arm.sum(), worth.replay)
         for arm in range(4):
-            seen = Seen.of(log.rows, arm).replay(worth.x[[arm]])
+            seen = ArmLog.of(log.rows, arm).replay(worth.x[[arm]])
             assert worth.replay_by_arm[arm] == pytest.approx(float(seen[0]))
 
 

@@ -12,7 +12,7 @@ from headgate.calibration.calibration import Calibration, calibrate
 from headgate.calibration.kaplan_meier import KaplanMeier
 from headgate.calibration.log import Log
 from headgate.calibration.reading import Columns, read_log
-from headgate.calibration.replay import Seen, stops
+from headgate.calibration.replay import ArmLog, stops
 from tests.calibration import references
 
 pytestmark = pytest.mark.long
@@ -130,7 +130,7 @@ def test_bank_months_are_arms_and_calls_are_counted() -> None:
     found = calibrate(log, budgets=[6.0, 12.0], bootstrap=0)
     assert {fit.law.name for fit in found.arms} == {"discrete-weibull"}
     for arm, fit in enumerate(found.arms):
-        seen = Seen.of(log.rows, arm, stopped=True)
+        seen = ArmLog.of(log.rows, arm, stopped=True)
         curve = KaplanMeier.of(seen.allocation, seen.success, seen.weights)
         assert fit.activation * float(fit.law.cdf(2.0, fit.rate)) == pytest.approx(float(curve.at(2.0)), abs=0.04)
     small = found.gains[0]

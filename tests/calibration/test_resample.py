@@ -12,7 +12,7 @@ from headgate.calibration.calibration import calibrate
 from headgate.calibration.fitting.choose import fit_arms
 from headgate.calibration.fitting.points import of_rows
 from headgate.calibration.log import Log, Rows
-from headgate.calibration.replay import Seen
+from headgate.calibration.replay import ArmLog
 from headgate.calibration.resample import Resampler, halves, poisson, refit
 
 from .logs import censored, log_of
@@ -40,7 +40,7 @@ def test_refits_of_whole_numbers_move_as_far_as_the_intervals_say() -> None:
     fits = fit_arms(of_rows(rows, MONTHS, "censored", whole=True), list("abcdef"), law="discrete-weibull", whole=True)
     rng = np.random.default_rng(0)
     for arm, fit in enumerate(fits):
-        seen = Seen.of(rows, arm, stopped=True)
+        seen = ArmLog.of(rows, arm, stopped=True)
         again = refit(fit, poisson(seen, 60, rng), whole=True)
         low, high = np.log(fit.rate_interval)
         # 90% intervals are 3.29 standard deviations wide; 60 draws tell a deviation to within 30%.
@@ -65,7 +65,7 @@ def test_where_there_is_no_likelihood_the_search_does_not_stop(monkeypatch: pyte
     rows = calls(2)
     fit = fit_arms(of_rows(rows, MONTHS, "censored", whole=True), list("abcdef"), law="discrete-weibull", whole=True)[0]
     assert fit.fit is not None
-    drawn = poisson(Seen.of(rows, 0, stopped=True), 8, np.random.default_rng(0))
+    drawn = poisson(ArmLog.of(rows, 0, stopped=True), 8, np.random.default_rng(0))
     expected = refit(fit, drawn, whole=True)
     with monkeypatch.context() as patch:
         patch.setattr(resample, "polish", lambda _, theta, *__, **___: np.broadcast_to(LOST, theta.shape))

@@ -44,7 +44,7 @@ def test_it_says_when_nothing_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     # One kernel is enough to see it: compiling all of them for nothing takes a minute.
     one = "from pkgutil import ModuleInfo\nimport headgate.cli.warm as w\n"
-    one += "w.iter_modules = lambda path: [ModuleInfo(None, 'noise', False)]\nfrom headgate.cli import main\nmain()"
+    one += "w.iter_modules = lambda path: [ModuleInfo(None, 'normals', False)]\nfrom headgate.cli import main\nmain()"
     done = run("-c", one, "warm", HEADGATE_CACHE=str(tmp_path / "file"))
     assert done.returncode == 2
     assert done.stderr == "headgate: no folder for machine code can be written: set HEADGATE_CACHE to one\n"

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from headgate import checks
 from headgate.calibration.fitting.choose import ArmFit
 from headgate.calibration.log import Log
-from headgate.calibration.replay import Seen, replay, stops
+from headgate.calibration.replay import ArmLog, replay, stops
 from headgate.calibration.resample import Refit, Refits, Resampler, refit
 from headgate.calibration.splits import in_proportion, mean_allocations
 from headgate.errors import BudgetError
@@ -153,7 +153,7 @@ def gains(
 
 def _resampled(
     log: Log, arms: Sequence[ArmFit], x: Floats, resampler: Resampler, progress: Callable[[int], None]
-) -> tuple[list[Refit], list[Seen], tuple[Refits, ...], Floats, Floats]:
+) -> tuple[list[Refit], list[ArmLog], tuple[Refits, ...], Floats, Floats]:
     """Fits to random halves, the halves, fits to resamples, and the worth of every allocation in each of these."""
     halves, parts, refits = [], [], []
     model, replayed = np.zeros((2, resampler.count, *x.shape[:-1]))
@@ -175,7 +175,7 @@ def _resampled(
     return halves, parts, tuple(refits), model, replayed
 
 
-def _held_out(refits: Sequence[Refit], parts: Sequence[Seen], budget: float, others: Floats) -> tuple[float, float]:
+def _held_out(refits: Sequence[Refit], parts: Sequence[ArmLog], budget: float, others: Floats) -> tuple[float, float]:
     """Choose on one half, replay on the other, both ways, over all splits: the gain over each of two other splits.
 
     `others` are the even one and, where the log says it, the logged one; NaN over what is not there.

@@ -23,7 +23,7 @@ from headgate.laws import Floats
 LEAST = 20  # a share is not counted where fewer rows than this were given enough
 
 
-class Seen(NamedTuple):
+class ArmLog(NamedTuple):
     """One arm's rows; `weights` may be a stack of resamples, (..., rows)."""
 
     allocation: Floats
@@ -35,7 +35,7 @@ class Seen(NamedTuple):
     least: float = LEAST
 
     @classmethod
-    def of(cls, rows: Rows, arm: int, *, stopped: bool = False) -> Seen:
+    def of(cls, rows: Rows, arm: int, *, stopped: bool = False) -> ArmLog:
         """Pick the rows of one arm; what a log does not say was given was enough."""
         own = slice(*np.searchsorted(rows.arm, [arm, arm + 1]))
         count = rows.count[own].astype(np.float64)
@@ -94,5 +94,5 @@ def replay(rows: Rows, arms: int, x: Floats, *, stopped: bool = False) -> Floats
     x = np.asarray(x, dtype=np.float64)
     shares = np.empty(x.shape)
     for arm in range(arms):
-        shares[..., arm] = Seen.of(rows, arm, stopped=stopped).replay(x[..., arm].ravel()).reshape(x.shape[:-1])
+        shares[..., arm] = ArmLog.of(rows, arm, stopped=stopped).replay(x[..., arm].ravel()).reshape(x.shape[:-1])
     return shares

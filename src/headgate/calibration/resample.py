@@ -15,7 +15,7 @@ from headgate.calibration.fitting.family import Family
 from headgate.calibration.fitting.fit import LawFit
 from headgate.calibration.fitting.points import Points, cells
 from headgate.calibration.log import Log
-from headgate.calibration.replay import LEAST, Seen, stops
+from headgate.calibration.replay import LEAST, ArmLog, stops
 from headgate.calibration.tally import tally
 from headgate.laws import Floats, Law
 
@@ -104,9 +104,9 @@ class Resampler:
         stopped = stops(self.log)
         records = self.log.records
         if self._rounds is None or records is None:
-            return ArmRows(Seen.of(self.log.rows, arm, stopped=stopped), self._rng)
+            return ArmRows(ArmLog.of(self.log.rows, arm, stopped=stopped), self._rng)
         own = np.flatnonzero(records.arm == arm)
-        arm_log = Seen(
+        arm_log = ArmLog(
             records.allocation[own], records.success[own], records.threshold[own], np.ones(own.size), stopped
         )  # fmt: skip
         place = self._rounds[own]
@@ -117,7 +117,7 @@ class Resampler:
 class ArmRows:
     """One arm's rows, to be drawn from."""
 
-    arm_log: Seen
+    arm_log: ArmLog
     rng: np.random.Generator
     draws: NDArray[np.uint8] | None = None
     """How often each row occurs in each resample, if its round decides that."""
@@ -128,13 +128,13 @@ class ArmRows:
         """How many different rows there are."""
         return int(self.arm_log.weights.size)
 
-    def drawn(self, some: slice) -> Seen:
+    def drawn(self, some: slice) -> ArmLog:
         """Return some of the resamples, weights (resamples, rows)."""
         if self.draws is None:
             return poisson(self.arm_log, some.stop - some.start, self.rng)
         return self.arm_log._replace(weights=self.draws[some].astype(np.float64), least=LEAST / 4)
 
-    def halves(self) -> Seen:
+    def halves(self) -> ArmLog:
         """Return each row's place in the halves of the splits: weights (2 splits, rows), the halves in turn."""
         if self.sides is None:
             return halves(self.arm_log, SPLITS, self.rng)
@@ -142,20 +142,20 @@ class ArmRows:
         return self.arm_log._replace(weights=both.reshape(2 * SPLITS, -1), least=LEAST / 4)
 
 
-def poisson(arm_log: Seen, count: int, rng: np.random.Generator) -> Seen:
+def poisson(arm_log: ArmLog, count: int, rng: np.random.Generator) -> ArmLog:
     """Return resamples: every row occurs Poisson(1) times, so equal rows that occurred n times Poisson(n) times."""
     drawn = rng.poisson(arm_log.weights, (count, arm_log.weights.size)).astype(np.float64)
     return arm_log._replace(weights=drawn, least=LEAST / 4)  # what all rows can tell, a resample should
 
 
-def halves(arm_log: Seen, splits: int, rng: np.random.Generator) -> Seen:
+def halves(arm_log: ArmLog, splits: int, rng: np.random.Generator) -> ArmLog:
     """Return each row's place in the halves of some random splits: weights (2 splits, rows), the halves in turn."""
     first = rng.binomial(arm_log.weights.astype(np.int64), 0.5, (splits, arm_log.weights.size)).astype(np.float64)
     both = np.stack([first, arm_log.weights - first], axis=1)
     return arm_log._replace(weights=both.reshape(2 * splits, -1), least=LEAST / 4)
 
 
-def refit(arm: ArmFit, arm_log: Seen, *, whole: bool) -> Refit:
+def refit(arm: ArmFit, arm_log: ArmLog, *, whole: bool) -> Refit:
     """Fit the arm's law again to each resample, at coarse points, from where all rows put it.
 
     The law stays the one chosen, and what was trimmed stays trimmed.

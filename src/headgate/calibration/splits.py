@@ -9,7 +9,7 @@ import numpy as np
 
 from headgate.calibration.fitting.points import quantiles
 from headgate.calibration.log import Log
-from headgate.calibration.replay import Seen, replay, stops
+from headgate.calibration.replay import ArmLog, replay, stops
 from headgate.calibration.tally import tally
 from headgate.laws import Floats
 from headgate.problem import Problem
@@ -61,7 +61,7 @@ def usual_budgets(log: Log) -> tuple[float, ...]:
     else:
         total = 0.0
         for arm in range(log.arms):
-            arm_log = Seen.of(log.rows, arm)
+            arm_log = ArmLog.of(log.rows, arm)
             shown = np.isfinite(arm_log.threshold)
             if shown.any():
                 total += float(quantiles(arm_log.threshold[shown], arm_log.weights[shown], (0.5,))[0])

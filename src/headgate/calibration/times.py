@@ -14,7 +14,7 @@ import numpy as np
 from headgate.calibration.fitting.choose import ArmFit
 from headgate.calibration.fitting.points import TIMES, Basis, Times, basis_of, quantiles
 from headgate.calibration.log import Log
-from headgate.calibration.replay import LEAST, Seen
+from headgate.calibration.replay import LEAST, ArmLog
 from headgate.calibration.resample import Resampler, refit
 from headgate.laws import Floats
 
@@ -48,7 +48,7 @@ def choose_times(log: Log, times: Times, fitted: Callable[[Basis], list[ArmFit]]
     return Chosen(basis_of(log.kind, used), fits[used], errors)
 
 
-def _error(fit: ArmFit, halves: Seen, log: Log) -> float | None:
+def _error(fit: ArmFit, halves: ArmLog, log: Log) -> float | None:
     """How far the curve fitted to each half is from what the other half shows, on average; None of too few rows."""
     usual = halves.weights[:2].sum(axis=0)  # the halves of a split are all rows
     if usual.sum() < LEAST:

@@ -62,7 +62,7 @@ class Contextual(ModelPolicy):
         With `arms`: each arm has slopes of its own too.
     calm : float > 0, default 0.3
         Of an arm's predictors the noise is multiplied by (1 + 1 / (calm v))^(-1/2) along each axis of their posterior,
-        v its variance along it, but for one round in ten. Infinity never calms.
+        v its variance along it. Infinity never calms.
     memory : int >= 0 or None, default None
         How many results of arms are kept, the last ones, and linearised again as more is known
         (`contextual_learning.py`). 0: each round is linearised once, when it comes. None: 1,000 without `arms`, 0 with.
@@ -235,7 +235,7 @@ class Contextual(ModelPolicy):
         """Draw predictors (batch, K, 3) and laws, after a look at variances and doubts where one is due."""
         review(self._regression, state, z, self._netted)
         noise = self.normals(state, state.vector.shape[-1] + int(np.prod(state.own_vector.shape[-2:])))
-        return drawn(self._regression, state, z, noise, self.uniforms(state, 2), self.calm)
+        return drawn(self._regression, state, z, noise, self.uniforms(state, 1), self.calm)
 
     # -- absorb --------------------------------------------------------------------------------------------------------
 

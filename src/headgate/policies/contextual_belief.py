@@ -12,8 +12,6 @@ from headgate.laws.learned import open_form
 from headgate.policies.contextual_regression import Regression
 from headgate.policies.contextual_state import ContextualState
 
-_UNCALMED = 0.1  # the share of rounds whose draw is not calmed
-
 
 def law_chances(state: ContextualState) -> Floats:
     """How probable each law is: (..., M)."""
@@ -25,7 +23,7 @@ def drawn(
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Draw predictors (batch, n, 3) of rows (batch, n, d), and laws (batch, n).
 
-    `noise` ~ N(0, 1), a number for each coefficient; `chance` (batch, 2) says which law, and whether to calm.
+    `noise` ~ N(0, 1), a number for each coefficient; `chance` (batch, 1) says which law.
     """
     phi, laws = np.zeros((*z.shape[:-1], 3)), np.zeros(z.shape[:-1], dtype=np.int64)
     arm, chances = np.arange(z.shape[-2]), law_chances(state)
@@ -35,7 +33,7 @@ def drawn(
         view = regression.view(state, index, law, z[index], more=True)
         middle = view.posterior.mean.predictors(view.columns, arm)
         away = view.posterior.draw(noise[index]).predictors(view.columns, arm) - middle
-        if chance[(*index, 1)] >= _UNCALMED and calm < np.inf:
+        if calm < np.inf:
             away = calmed(away, view.posterior.covariances(view.columns, arm), calm)
         phi[index][:, : regression.size], laws[index] = middle + away, law
     return phi, laws

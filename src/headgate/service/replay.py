@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.calibration.replay import LEAST, Seen
+from headgate.calibration.replay import LEAST, ArmLog
 from headgate.errors import InputError
 from headgate.laws import Floats
 
@@ -135,12 +135,12 @@ def _certain(trials: Trials) -> tuple[NDArray[np.bool_], Floats, Floats]:
     return sure, np.where(sure, won, 0.0).astype(np.float64), np.where(sure, won, 1.0).astype(np.float64)
 
 
-def _rows_of_arm(trials: Trials, arm: int, weights: Floats) -> Seen:
+def _rows_of_arm(trials: Trials, arm: int, weights: Floats) -> ArmLog:
     """Return the rows of an arm that got something; a success of unknown threshold counts at its amount."""
     mine = (trials.arm == arm) & (trials.amount > 0.0)
     at = np.where(np.isnan(trials.threshold), trials.amount, trials.threshold)
     rows = trials.amount[mine], trials.success[mine], at[mine], weights[..., trials.decision[mine]]
-    return Seen(*rows, stopped=True, least=0.0)
+    return ArmLog(*rows, stopped=True, least=0.0)
 
 
 def _reach(trials: Trials) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
-from headgate.calibration.replay import Seen, stops
+from headgate.calibration.replay import ArmLog, stops
 from headgate.laws import Floats
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def curves_of(result: Calibration) -> Curves:
         if result.bootstrap:
             low, high = np.quantile(result.resamples[arm].success(grid), tails, axis=0)
             band = low, high
-        arm_log = Seen.of(log.rows, arm, stopped=stopped)
+        arm_log = ArmLog.of(log.rows, arm, stopped=stopped)
         share, rows = arm_log.replay(dots), arm_log.row_counts(dots)
         with np.errstate(invalid="ignore"):
             ends = special.betaincinv(share * rows + 0.5, (1.0 - share) * rows + 0.5, tails[:, None])
