@@ -61,33 +61,40 @@ class _Replay:
         self.wrong += self.modes.decided(decision)
         results, reports = self._results(decision, reports)
         spent, spent_at = next(((r.spent, r.recorded_at) for r in reports if r.spent is not None), (None, 0))
-        once = reports[0].recorded_at if len(reports) == 1 else 0
-        at = {} if once else {arm: report.recorded_at for report in reports for arm in from_json(report.results)}
-        unheard = decision.allocation is None and spent is None and not results
-        if unheard or (decision.live and not reports):
+        silent = decision.allocation is None and spent is None and not results
+        if silent or (decision.live and not reports):
             self.waiting.add(decision.round)
             return
-        amounts = dict(decision.amounts(spent))
-        served = {arm for arm, amount in amounts.items() if amount > 0.0}
+        planned = dict(decision.amounts(spent))
+        amounts = planned.copy()
         for report in reports:  # what an arm really got
             amounts |= from_json(report.amounts or "{}")
         if spent is not None and json.loads(decision.request).get("switching", True) is False:
-            planned = sum(step[1] for step in decision.steps or ())
-            ended = spent < planned * (1.0 - 1e-9)
-            at_most = self.spec.max_budget if ended else min(spent, planned)
-            self.lasted.append((0, at_most, ended, spent if ended else np.nan, spent_at))
+            self._add_budget(sum(step[1] for step in decision.steps or ()), spent, spent_at)
+        self._add_results(results, amounts, reports)
+        if any(amount > 0.0 and arm not in results for arm, amount in planned.items()):
+            self.waiting.add(decision.round)
+            return
+        budget = spent if decision.budget is None else decision.budget
+        self.modes.completed(decision, results)
+        self._complete(sum(amounts.values()) if budget is None and decision.live else budget, amounts, results)
+
+    def _add_budget(self, planned: float, spent: float, at: int) -> None:
+        """Gather how long a budget lasted of which so much was planned: censored there, if all of that was spent."""
+        ended = spent < planned * (1.0 - 1e-9)
+        at_most = self.spec.max_budget if ended else min(spent, planned)
+        self.lasted.append((0, at_most, ended, spent if ended else np.nan, at))
+
+    def _add_results(self, results: Results, amounts: dict[str, float], reports: list[Row[Any]]) -> None:
+        """Gather the results of a decision, each recorded when its report was."""
+        once = reports[0].recorded_at if len(reports) == 1 else None
+        at = {} if once is not None else {arm: r.recorded_at for r in reports for arm in from_json(r.results)}
         for arm, threshold in results.items():
             place = self.places[arm]
             x = float(np.floor(amounts[arm])) if self.whole[place] else amounts[arm]
             if x > 0.0:
                 number = np.nan if threshold is None or threshold is True else threshold
-                self.rows.append((place, x, threshold is not None, number, once or at[arm]))
-        if served <= results.keys():
-            budget = spent if decision.budget is None else decision.budget
-            self.modes.completed(decision, results)
-            self._complete(sum(amounts.values()) if budget is None and decision.live else budget, amounts, results)
-        else:
-            self.waiting.add(decision.round)
+                self.rows.append((place, x, threshold is not None, number, at[arm] if once is None else once))
 
     def _results(self, decision: LoggedDecision, reports: list[Row[Any]]) -> tuple[Results, list[Row[Any]]]:
         """Join the reports of a decision that count; parts must be numbered without gaps and say nothing twice.
