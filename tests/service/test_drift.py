@@ -302,6 +302,18 @@ def test_a_clock_that_is_behind_records_in_the_window_that_is_under_way(database
     assert verify(database) == [], "late or not is told by the same time"
 
 
+def test_parts_of_a_decision_count_where_each_was_recorded(database: Database, clock: Clock) -> None:
+    ledger = Ledger(database)
+    asking.create(ledger, policy=EVEN, half_life=8 * 3600.0)
+    for number in range(4):
+        made = asking.decide(ledger, f"d{number}")["allocation"]
+        for arm, one in results(made, {"q1", "q2"}).items():
+            clock.pass_by(5.0)
+            ledger.answer([asking.tell(f"d{number}", {arm: one})])
+    assert verify(database) == []
+    check(database, [ledger], weighted(of_the_log(database), clock.now, 8.0, 0))
+
+
 def test_retention_keeps_windows(database: Database, clock: Clock, tmp_path: Path) -> None:
     """Rows that become their sum leave what each window held; a backup has it all, and goes on."""
     ledger = Ledger(database)
