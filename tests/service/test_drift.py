@@ -40,7 +40,7 @@ from headgate.service.views import decision_row
 from headgate.service.why import weighed_then, why
 from tests.service import asking
 from tests.service.harness import QUIZ, results
-from tests.service.test_known import KNOWN
+from tests.service.test_named_features import KNOWN
 
 ARMS = ["q1", "q2", "q3"]
 START = 1_900_000_000_000_000

@@ -74,7 +74,7 @@ def _fold(policy: Policy, events: list[tuple[str, Any]], tag: str) -> None:
 
 
 def test_every_policy_is_served(refusing: httpx.Client) -> None:
-    """The one that needs features has tests of its own (`test_known.py`); without names for them it is refused."""
+    """The one that needs features is in `test_named_features.py`; without names for them it is refused."""
     in_order = {name for name, policy in POLICIES.items() if not policy.additive}
     assert in_order - set(OPTIONS) == {"contextual"}
     refused = refusing.put("/v1/allocators/quiz", json=QUIZ | {"policy": {"name": "contextual", "features": 2}})
