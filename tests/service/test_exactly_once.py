@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from headgate.service.bodies import DecisionRequest
-from headgate.service.engine.learner import Learner, read_evidence
+from headgate.service.engine.cells import read_evidence
+from headgate.service.engine.learner import Learner
 from headgate.service.engine.queue import Ledger
 from headgate.service.faults import ConflictError, ServiceError, UnavailableError
 from headgate.service.store import Database, statements
@@ -92,7 +93,7 @@ def test_what_was_not_committed_was_not_learned(
         if moment == "commit":
             patch.setattr(driver, "do_commit", broken)
         else:
-            patch.setitem(statements.COUNT.named, driver.name, "DELETE FROM nowhere")  # the last of all
+            patch.setitem(statements.COUNT.text, driver.name, "DELETE FROM nowhere")  # the last of all
         refused = ledger.answer([asking.tell("d", results(made, set(ARMS))), asking.ask("new")])
     assert [type(answer) for answer in refused] == [UnavailableError] * 2
     assert np.array_equal(stored(database), before)

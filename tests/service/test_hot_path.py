@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from headgate.service.engine import batch, learner
+from headgate.service.engine import batch, cells
 from headgate.service.engine.queue import Ledger, Queue
 from headgate.service.engine.requests import Busy, Change, Decide, Request
 from headgate.service.settings import Settings
@@ -61,7 +61,7 @@ def test_what_others_learned_is_read_in_one_statement(database: Database, monkey
     for name in NAMES:
         made = asking.decide(one, f"{name}-d", name=name)["allocation"]
         assert isinstance(one.answer([asking.tell(f"{name}-d", results(made, {"q1"}))])[0], str)
-    reads, real = [], learner.read_cells
+    reads, real = [], cells.read_cells
 
     def counted(*args: Any) -> None:
         reads.append(args)

@@ -180,9 +180,18 @@ def test_readers_take_turns_and_deciders_do_not_wait_for_them(database: Database
     assert asyncio.run(crowd()) == (2, 0)
 
 
-def test_readiness_writes(url: str) -> None:
+def test_readiness_writes_in_tables_of_its_own_version(url: str, caplog: pytest.LogCaptureFixture) -> None:
     with running(Settings(database=url, keys=False)) as client:
         assert client.get("/readyz").json() == {"status": "ok"}
+        other = open_database(url)
+        with other.transaction() as connection:  # as a worker of a later version does when it starts
+            connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        assert client.get("/readyz").status_code == 503
+        assert "a newer Headgate has upgraded the tables to version 9999" in caplog.text
+        with other.transaction() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = :version"), {"version": other.version})
+        assert client.get("/readyz").status_code == 200
+        other.close()
 
 
 @pytest.mark.parametrize("law", [

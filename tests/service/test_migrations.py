@@ -113,7 +113,7 @@ def test_tables_of_a_version_from_the_future_are_refused_in_words(empty_url: str
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     database.close()
     with pytest.raises(
-        InputError, match=r"version '9999', and this Headgate knows versions 0001 to 0007: use the newer"
+        InputError, match=r"version '9999', and this Headgate knows versions 0001 to 0008: use the newer"
     ):
         open_database(empty_url)
 

@@ -20,7 +20,7 @@ from headgate.service.backup import backup, restore
 from headgate.service.bodies import EvidenceBody, LiveRequest, StepReport
 from headgate.service.edge_bodies import Push
 from headgate.service.engine import pushes, removals
-from headgate.service.engine.learner import read_evidence
+from headgate.service.engine.cells import read_evidence
 from headgate.service.engine.queue import Ledger
 from headgate.service.engine.requests import Change, Decide, LiveStep, Report
 from headgate.service.faults import ConflictError, NotFoundError

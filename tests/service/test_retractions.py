@@ -22,7 +22,8 @@ from headgate.service import clock, upkeep, views
 from headgate.service.bodies import EvidenceBody, LiveRequest, Outcome, StepReport
 from headgate.service.edge_bodies import Push
 from headgate.service.engine import changes, pushes, retractions, versions
-from headgate.service.engine.learner import Learner, read_evidence
+from headgate.service.engine.cells import read_evidence
+from headgate.service.engine.learner import Learner
 from headgate.service.engine.queue import Ledger
 from headgate.service.engine.requests import Change, Decide, LiveStep, Report
 from headgate.service.faults import ConflictError, RefusedError
@@ -33,7 +34,7 @@ from headgate.service.store.keys import Asker
 from headgate.service.store.rows import row_of
 from headgate.service.verify import verify
 from headgate.service.why import why
-from tests.service import asking
+from tests.service import asking, damage
 from tests.service.harness import QUIZ, results
 
 BAD, GOOD = Asker("bad"), Asker("good")
@@ -142,17 +143,26 @@ def test_a_time_takes_back_what_was_heard_in_it(database: Database, monkeypatch:
     assert (item.reports, late.reports, late.request.since) == (0, 4, middle)
 
 
-@pytest.mark.parametrize("damage", ["DELETE FROM reports WHERE retracts IS NOT NULL AND round = {0}",
+@pytest.mark.parametrize("statement", ["DELETE FROM reports WHERE retracts IS NOT NULL AND round = {0}",
                                     "UPDATE reports SET results = '{{}}' WHERE retracts IS NOT NULL AND round = {0}",
-                                    "UPDATE evidence SET number = number + 1 WHERE position = 2 AND kind = 1",
                                     "UPDATE retractions SET reports = reports - 1"])  # fmt: skip
-def test_verify_finds_a_retraction_that_is_not_whole(database: Database, damage: str) -> None:
+def test_verify_finds_a_retraction_that_is_not_whole(database: Database, statement: str) -> None:
     ledger = Ledger(database)
     _mixed(ledger, 6)
     _retract(ledger)
     with database.transaction() as connection:
         first = select(func.min(schema.reports.c.round)).where(schema.reports.c.retracts.is_not(None))
-        connection.execute(text(damage.format(connection.execute(first).scalar_one())))
+        connection.execute(text(statement.format(connection.execute(first).scalar_one())))
+    assert verify(database)
+
+
+def test_verify_finds_evidence_that_did_not_follow_a_retraction(database: Database) -> None:
+    ledger = Ledger(database)
+    _mixed(ledger, 6)
+    _retract(ledger)
+    assert verify(database) == []
+    with database.transaction() as connection:
+        damage.change_first(connection, damage.more("number", 1, row=2, kind=1))
     assert verify(database)
 
 

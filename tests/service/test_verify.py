@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from headgate.service.engine.requests import Change
 from headgate.service.spec import AllocatorSpec
 from headgate.service.store import Database, open_database, schema
 from headgate.service.verify import verify
-from tests.service import asking
+from tests.service import asking, damage
 from tests.service.conftest import new_database
 from tests.service.harness import QUIZ, results
 
@@ -48,13 +49,9 @@ def test_an_untouched_state_is_right(played: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "words"),
+    ("statements", "words"),
     [
-        ("UPDATE evidence SET number = number + 1 WHERE position = 1 AND kind = 1", "evidence"),
-        ("UPDATE evidence SET total = total - 1 WHERE kind = 2", "evidence"),
-        ("DELETE FROM evidence WHERE position = 0", "evidence"),
-        ("DELETE FROM evidence WHERE position = -1 AND kind = 0", "how long budgets lasted"),
-        ("UPDATE evidence SET total = total + 1 WHERE position = -1 AND kind = 2", "how long budgets lasted"),
+        ("DELETE FROM evidence WHERE seq = 3", "evidence"),
         ("UPDATE allocators SET reward = reward + 1 WHERE id = 2", "reward"),
         ("UPDATE allocators SET complete = complete - 1", "complete"),
         ("UPDATE allocators SET given_units = given_units + 1", "given_units"),
@@ -64,10 +61,28 @@ def test_an_untouched_state_is_right(played: Database) -> None:
          "DELETE FROM reasons WHERE round = 4;DELETE FROM decisions WHERE round = 4 AND allocator_id = 1", "round"),
     ],
 )  # fmt: skip
-def test_damage_is_found(played: Database, damage: str, words: str) -> None:
+def test_damage_is_found(played: Database, statements: str, words: str) -> None:
     with played.transaction() as connection:
-        for statement in damage.split(";"):
+        for statement in statements.split(";"):
             connection.execute(text(statement))
+    assert any(words in line for line in verify(played))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (damage.more("number", 1, row=1, kind=1), "evidence"),
+        (damage.more("total", -1, kind=2), "evidence"),
+        (damage.without(row=0), "evidence"),
+        (damage.without(row=schema.BUDGETS, kind=0), "how long budgets lasted"),
+        (damage.more("total", 1, row=schema.BUDGETS, kind=2), "how long budgets lasted"),
+    ],
+)
+def test_damage_of_the_evidence_is_found(
+    played: Database, change: Callable[[damage.Cells], damage.Cells], words: str
+) -> None:
+    with played.transaction() as connection:
+        damage.change_first(connection, change)
     assert any(words in line for line in verify(played))
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from headgate.client import Client
 from headgate.service.settings import Settings
+from tests.service.damage import Cells, changed
 from tests.soak.conftest import LONG, Postgres, short_or_long
 from tests.soak.load import BUDGET, LAW, Measured, arms, load, quiz
 from tests.soak.servers import Server, verified
@@ -222,11 +223,18 @@ def double(file: Path, wanted: int, *, evidence: bool = False) -> int:
             counters = ("decisions", "reports", "complete", "reward", "budget_units", "given_units", "late")
             connection.execute(f"UPDATE allocators SET {', '.join(f'{name} = {name} * 2' for name in counters)}")  # noqa: S608  # names of columns, from here
             if evidence:
-                connection.execute("UPDATE evidence SET number = number * 2, total = total * 2")
+                for seq, cells in connection.execute("SELECT seq, cells FROM evidence").fetchall():
+                    connection.execute("UPDATE evidence SET cells = ? WHERE seq = ?", (changed(cells, _twice), seq))
             connection.commit()
             number, reports = 2 * number, 2 * reports
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return int(number)
+
+
+def _twice(cells: Cells) -> Cells:
+    for name in ("number", "total"):
+        cells[name] *= 2
+    return cells
 
 
 WARM = 5.0

@@ -12,7 +12,7 @@ from headgate.kernels.compiled import gufunc
 def move(part, total, rows, cells, moved):
     """Add some rows of a part to a total, and empty them.
 
-    The first rows of `cells` become what was moved, from their second column on: row, histogram, bin, count, sum.
+    The first rows of `cells` become what was moved: row, histogram, bin, count, sum.
     Returned is how many they are.
     """
     n = 0
@@ -21,7 +21,7 @@ def move(part, total, rows, cells, moved):
             for j in range(part.shape[3]):
                 count, units = part[i, h, COUNT, j], part[i, h, SUM, j]
                 if count != 0.0 or units != 0.0:  # what was added and taken back may leave a sum alone
-                    cells[n, 1], cells[n, 2], cells[n, 3], cells[n, 4], cells[n, 5] = i, h, j, count, units
+                    cells[n, 0], cells[n, 1], cells[n, 2], cells[n, 3], cells[n, 4] = i, h, j, count, units
                     total[i, h, COUNT, j] += count
                     total[i, h, SUM, j] += units
                     part[i, h, COUNT, j] = 0.0

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, exists, insert, select, update
+from sqlalchemy import Connection, exists, insert, select, text, update
 
 from headgate.service import clock
 from headgate.service.engine import removals, windows
@@ -62,16 +62,19 @@ def beat(connection: Connection) -> None:
         connection.execute(update(table).where(table.c.id == 1).values(at=now))
 
 
-def touch(connection: Connection) -> None:
-    """Write something, as a test of whether that can be done."""
+def touch(connection: Connection, version: str) -> None:
+    """Write something, as a test of whether that can be done, in tables of the version that this worker knows."""
     connection.execute(update(schema.heartbeat).values(at=schema.heartbeat.c.at))
+    now = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    if now != version:
+        raise UnavailableError(f"a newer Headgate has upgraded the tables to version {now}: start it here too")
 
 
 async def ready(service: Service) -> None:
     """Go the way of a decision and write something, or raise."""
     with suppress(NotFoundError):
         await service.queue.ask(Report("", None))
-    await service.note(touch)
+    await service.note(touch, service.database.version)
 
 
 async def count_silence(service: Service) -> None:

@@ -18,8 +18,8 @@ from headgate.evidence import Evidence
 from headgate.service import edges
 from headgate.service.bodies import EvidenceBody
 from headgate.service.engine import retractions
+from headgate.service.engine.cells import read_evidence
 from headgate.service.engine.changes import evidence_of_body
-from headgate.service.engine.learner import read_evidence
 from headgate.service.engine.order import in_order
 from headgate.service.engine.records import LoggedDecision, Results
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy, resolved_arms

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, RowMapping, func, select
 from headgate.estimators import Estimate, likelihood
 from headgate.service import bodies, clock, view_bodies
 from headgate.service.beliefs import best_by
-from headgate.service.engine.learner import Learner, read_evidence
+from headgate.service.engine.cells import read_evidence
+from headgate.service.engine.learner import Learner
 from headgate.service.engine.records import LoggedDecision, Reports, in_full, read_reports, the_one
 from headgate.service.store import schema
 from headgate.service.store.keys import ANYBODY, Asker

@@ -24,7 +24,8 @@ from headgate.oracle import standard_form
 from headgate.policies import Thompson
 from headgate.service.bodies import EvidenceBody
 from headgate.service.engine import windows
-from headgate.service.engine.learner import Learner, of_arms_and_budgets
+from headgate.service.engine.cells import of_arms_and_budgets
+from headgate.service.engine.learner import Learner
 from headgate.service.engine.modes import unguarded
 from headgate.service.engine.order import END, log_of
 from headgate.service.engine.reasons import Reason

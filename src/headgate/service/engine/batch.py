@@ -13,7 +13,8 @@ from typing import Any, final
 
 from sqlalchemy import Connection
 
-from headgate.service.engine.learner import Learner, read_cells
+from headgate.service.engine.cells import read_cells
+from headgate.service.engine.learner import Learner
 from headgate.service.engine.live import Playing
 from headgate.service.engine.modes import ModeSums
 from headgate.service.engine.records import LoggedDecision, Reports, not_the_one, read_reports

@@ -30,6 +30,7 @@ from headgate.service.spec import (
 from headgate.service.spec_checks import check
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
+from headgate.service.store.database import write
 from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import arms_of, row_of
 
@@ -202,8 +203,7 @@ def add_evidence(connection: Connection, row: RowMapping, learner: Learner, new:
     moment = clock.now()
     begun = turn(connection, learner, row, moment)
     learner.add(new.bins)
-    if cells := learner.settle():
-        statements.ADD.each(connection, cells)
+    write(connection, learner.settle(), statements.IN_THIS_ORDER)
     connection.execute(update(schema.allocators).where(schema.allocators.c.id == row["id"]).values(seq=learner.seq))
     return max(moment, (dict(row) | begun)["window_at"] or 0)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -13,14 +12,14 @@ from sqlalchemy import Connection, select
 
 from headgate.errors import InputError, UnsupportedError
 from headgate.evidence import Evidence, record_budget
-from headgate.evidence.fading import PARTS, subtract
-from headgate.evidence.fading import Cells as Table
+from headgate.evidence.fading import PARTS, Cells, cells_of, subtract
 from headgate.kernels.bins import COUNT, SUM
 from headgate.kernels.move import move
 from headgate.kernels.record import record
 from headgate.laws import Floats
 from headgate.policies import State, Thompson
 from headgate.service.engine.baseline import Baseline
+from headgate.service.engine.cells import of_arms_and_budgets, packed, read_cells, read_evidence
 from headgate.service.engine.deciding import Decider
 from headgate.service.engine.modes import fold_start, unguarded
 from headgate.service.engine.order import in_order, log_of, retracted_since
@@ -28,13 +27,14 @@ from headgate.service.engine.records import Results
 from headgate.service.faults import ConflictError, RefusedError
 from headgate.service.spec import AllocatorSpec, ArmSpec, build_law, build_policy
 from headgate.service.store import schema, statements
+from headgate.service.store.database import Statement
 from headgate.service.store.rows import arms_of
 
-Cells = list[list[int]]
-"""Rows of the evidence's table, in the order of its columns: a batch may have very many."""
 _END = 2**62
 """More decisions than there ever are."""
 _KEEP_EVERY = 500  # decisions and reports after which the state of a policy in order is kept
+_WHOLE_EVERY = 64
+"""At each so manieth `seq`, all of the evidence is written: so many rows at most are read by who knows nothing yet."""
 
 
 @final
@@ -120,7 +120,7 @@ class Learner(Decider):
         """Let the policy see the evidence of the arms in use, where these are not all."""
         self.state.evidence.bins[...] = self.weighed.bins[self.active]
 
-    def fade(self, faded: Table, seq: int) -> None:
+    def fade(self, faded: Cells, seq: int) -> None:
         """Let so much of the evidence count no more, in parts; it is so from this `seq` on."""
         changed, self._faded, self.seq = faded is not self._faded, faded, seq
         subtract(self._weighed.bins, self.everything.bins, faded)
@@ -226,25 +226,24 @@ class Learner(Decider):
         """Turn what this transaction has gathered into its negative: it is to be subtracted."""
         self._delta.bins[...] *= -1.0
 
-    def settle(self) -> Cells:
-        """Take over what was gathered; return it as cells to add to the database, in the order of their keys."""
+    def settle(self) -> dict[Statement, list[dict[str, Any]]]:
+        """Take over what was gathered; return what is to be written of it, by statement: nothing, if it is nothing."""
         rows = np.array(sorted(self._touched), dtype=np.int64)  # the others' cells are all 0, and may be very many
         self._touched.clear()
         _, histograms, _, bins = self._delta.bins.shape
-        cells = np.empty((rows.size * histograms * bins, 7), dtype=np.int64)  # the columns of the evidence's table
+        cells = np.empty((rows.size * histograms * bins, 5), dtype=np.int64)
         table = cells[: move(self._delta.bins, self.everything.bins, rows, cells)]
         if not len(table):
-            return []
+            return {}
         self.seq += 1
-        table[:, 0], table[:, 6] = self.id, self.seq
-        if rows[-1] == len(self.names):
-            table[table[:, 1] == rows[-1], 1] = schema.BUDGETS
         if self.fading is not None:
             self._weigh(rows)
         if self._some:
             self._share()
-        new_cells: Cells = table.tolist()
-        return new_cells
+        whole = self.seq % _WHOLE_EVERY == 0
+        stored = packed(cells_of(self.everything.bins) if whole else table, budgets=len(self.names))
+        row = {"allocator_id": self.id, "seq": self.seq, "whole": whole, "cells": stored}
+        return {statements.ADD: [row], statements.REPLACED: [row]} if whole else {statements.ADD: [row]}
 
     def _weigh(self, rows: NDArray[np.int64]) -> None:
         """Let what counts of some rows of the evidence follow the whole."""
@@ -255,33 +254,6 @@ class Learner(Decider):
         bins[row, kind, SUM, place] -= total / PARTS
 
 
-def cells_of_text(text: str) -> Table:
+def cells_of_text(text: str) -> Cells:
     """Read cells as they are stored."""
     return np.array(json.loads(text), dtype=np.int64).reshape(-1, 5)
-
-
-def read_evidence(connection: Connection, allocator_id: int, arms: int, max_budget: float) -> tuple[Evidence, Evidence]:
-    """Return what has been seen of an allocator's arms, and of how long budgets lasted."""
-    everything = Evidence.empty(arms + 1, max_budget)
-    read_cells(connection, {allocator_id: -1}, {allocator_id: everything})
-    return of_arms_and_budgets(everything)
-
-
-def of_arms_and_budgets(everything: Evidence) -> tuple[Evidence, Evidence]:
-    """Return all rows but the last, and the last (`schema.BUDGETS`), as evidence that shares their numbers."""
-    bins = everything.bins
-    return replace(everything, bins=bins[:-1]), replace(everything, bins=bins[-1:])
-
-
-def read_cells(connection: Connection, since: Mapping[int, int], evidence: Mapping[int, Evidence]) -> None:
-    """Put the cells of allocators, those that changed since a `seq` of each, into the evidence of their arms.
-
-    The last row of that is of budgets.
-    """
-    _, rows = statements.CELLS.table(connection, pairs=list(since.items()))
-    if not rows:
-        return
-    table = np.array(rows, dtype=np.int64)
-    for key in since:
-        row, kind, place, number, total = table[table[:, 0] == key, 1:].T
-        evidence[key].bins[row, kind, COUNT, place], evidence[key].bins[row, kind, SUM, place] = number, total

@@ -112,8 +112,8 @@ class Ledger:
                     answers[place] = refusal
         for key in {report["allocator_id"]: None for report in batch.write.get(statements.REPORTED, ())}:
             learner = batch.learners[key]  # before any decision: they know of every report of their batch
-            if cells := learner.settle():
-                batch.write[statements.ADD] += cells
+            for statement, rows in learner.settle().items():
+                batch.write[statement] += rows
             batch.rows[key]["seq"] = learner.seq
         # Only now that nobody else decides: an id may have been used while we waited for the lock.
         names = {(r.allocator, r.request.decision_id) for r in requests if isinstance(r, Decide)}

@@ -25,6 +25,7 @@ from headgate.service.record_bodies import RemovalAnswer
 from headgate.service.spec import AllocatorSpec, build_policy, resolved_arms
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
+from headgate.service.store.database import write
 from headgate.service.store.rows import row_of
 
 PAGE = 1_000
@@ -111,8 +112,7 @@ def _remove(connection: Connection, row: dict[str, Any], rounds: Sequence[int], 
             row[counter] -= sums[counter]
             sums[counter] = 0
         learner.take_back()
-        if cells := learner.settle():
-            statements.ADD.each(connection, cells)
+        write(connection, learner.settle(), statements.IN_THIS_ORDER)
         row["seq"] = learner.seq
         window_cells.take(connection, row)
         statements.COUNT.each(connection, [row | {"key": row["id"]}])

@@ -24,6 +24,7 @@ from headgate.service.faults import ConflictError
 from headgate.service.record_bodies import RetractionAnswer, RetractionItem, RetractionRequest, Retractions
 from headgate.service.store import schema, statements
 from headgate.service.store.audit import note
+from headgate.service.store.database import write
 from headgate.service.store.keys import ANYBODY, Asker
 from headgate.service.store.rows import row_of
 
@@ -59,8 +60,7 @@ def retract(
         window_cells.add_evidence(at, more)
         trials += int(more.trials.sum())
     learner.take_back()
-    if cells := learner.settle():
-        statements.ADD.each(connection, cells)
+    write(connection, learner.settle(), statements.IN_THIS_ORDER)
     if sums := modes.rows():
         statements.KEEP_MODE.each(connection, sums)
     row["seq"] = learner.seq

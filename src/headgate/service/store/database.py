@@ -61,6 +61,8 @@ class Database:
     """For those who look: on PostgreSQL with connections of their own, so that they can never take all of them."""
     is_sqlite: bool
     """Whether it is one file here, written by one transaction at a time."""
+    version: str
+    """Of its tables when it was opened: those that this Headgate knows."""
     _kept: list[Transaction] = field(default_factory=list)
     """Those that are over, for the next to begin."""
 
@@ -160,12 +162,8 @@ class Statement:
     """
 
     def __init__(self, make: Callable[[bool], ClauseElement]) -> None:
-        named: Any = sqlite.dialect(paramstyle="named"), psycopg.dialect()  # type: ignore[no-untyped-call]  # it has no types
-        placed: Any = sqlite.dialect(paramstyle="qmark"), psycopg.dialect(paramstyle="format")  # type: ignore[no-untyped-call]  # nor this
-        self.named, self.placed = (
-            {dialect.name: str(make(dialect.name == "sqlite").compile(dialect=dialect)) for dialect in dialects}
-            for dialects in (named, placed)
-        )
+        dialects: Any = sqlite.dialect(paramstyle="named"), psycopg.dialect()  # type: ignore[no-untyped-call]  # it has no types
+        self.text = {d.name: str(make(d.name == "sqlite").compile(dialect=d)) for d in dialects}
 
     def rows(self, connection: Connection, **values: Any) -> list[dict[str, Any]]:
         """Run a query, and return its rows by column."""
@@ -179,7 +177,7 @@ class Statement:
         elif "pairs" in values:
             values["first"], values["second"] = map(list, zip(*values["pairs"], strict=True))
         with closing(connection.connection.cursor()) as cursor:  # one left open would hold SQLite's lock
-            cursor.execute(self.named[connection.dialect.name], values)
+            cursor.execute(self.text[connection.dialect.name], values)
             return [item[0] for item in cursor.description], cursor.fetchall()
 
     def each(self, connection: Connection, rows: Sequence[Any]) -> None:
@@ -190,8 +188,7 @@ class Statement:
 def write(connection: Connection, rows: Mapping[Statement, Sequence[Any]], order: Iterable[Statement]) -> None:
     """Run statements of which nothing is read, each for its rows, in this order; PostgreSQL is waited for once.
 
-    What a row holds besides is left out. It may also be a list, in the order of the table's columns: of very many,
-    names would cost more than they do.
+    What a row holds besides is left out.
     """
     name = connection.dialect.name
     driver: Any = connection.connection.driver_connection
@@ -199,11 +196,10 @@ def write(connection: Connection, rows: Mapping[Statement, Sequence[Any]], order
         for statement in order:
             values = rows.get(statement)
             if values:
-                text = (statement.placed if type(values[0]) is list else statement.named)[name]
                 if len(values) == 1:
-                    cursor.execute(text, values[0])
+                    cursor.execute(statement.text[name], values[0])
                 else:
-                    cursor.executemany(text, values)
+                    cursor.executemany(statement.text[name], values)
 
 
 def unavailable(error: Exception) -> UnavailableError:

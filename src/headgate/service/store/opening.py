@@ -41,10 +41,11 @@ def open_database(url: str | URL, *, migrate: bool = True) -> Database:
     if lite and migrate and "uri" not in place.query:
         _keep_private(Path(place.database or ""))
     engine = _engine(place, _WRITERS, _SERVING_CACHE if migrate else _READING_CACHE)
-    database = Database(engine, engine if lite else _engine(place, _READERS, 0), lite)
+    revisions = _revisions()
+    database = Database(engine, engine if lite else _engine(place, _READERS, 0), lite, revisions[0])
     shown = place.set(drivername=place.get_backend_name()).render_as_string()
     try:
-        current = _at_newest_version(database, migrate)
+        current = _at_newest_version(database, revisions, migrate)
     except database.failures as cause:
         database.close()
         raise UnavailableError(f"cannot open {shown}: {reason(cause)}") from cause
@@ -130,25 +131,29 @@ def _engine(place: URL, connections: int, cache: int) -> Engine:
     return engine
 
 
-def _at_newest_version(database: Database, migrate: bool) -> bool:
+def _revisions() -> list[str]:
+    """Return the versions of the tables that are known, the newest first."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415  # only where a database is opened
+
+    return [script.revision for script in ScriptDirectory.from_config(migration_config(None)).walk_revisions()]
+
+
+def _at_newest_version(database: Database, revisions: list[str], migrate: bool) -> bool:
     """Whether the tables are of the newest version; `migrate` brings them there, or makes them.
 
     One process does so at a time.
     """
     from alembic import command  # noqa: PLC0415  # only where a database is opened
     from alembic.migration import MigrationContext  # noqa: PLC0415  # only where a database is opened
-    from alembic.script import ScriptDirectory  # noqa: PLC0415  # only where a database is opened
 
-    scripts = ScriptDirectory.from_config(migration_config(None))
     if not migrate:
         with database.engine.connect().execution_options(looking=True) as connection:
-            return MigrationContext.configure(connection).get_current_revision() == scripts.get_current_head()
+            return MigrationContext.configure(connection).get_current_revision() == database.version
     with _rebuilding(database) as connection, connection.begin():  # on SQLite this is the write lock
         database.be_patient(connection)
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
         version = MigrationContext.configure(connection).get_current_revision()
-        revisions = [script.revision for script in scripts.walk_revisions()]
         if version is None:
             metadata.create_all(connection)
             command.stamp(migration_config(connection), "head")

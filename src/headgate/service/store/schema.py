@@ -193,21 +193,18 @@ sums = sa.Table(
     sa.PrimaryKeyConstraint("allocator_id", "number"),
 )
 
-#: The position of cells that are no arm's: how long budgets lasted that nobody knew. In memory they are the last row.
+#: The row of cells that are no arm's: how long budgets lasted that nobody knew. In memory it is the last.
 BUDGETS = -1
 
+#: What was added to the evidence at each `seq` of an allocator, or at some all of it, instead of what was before.
 evidence = sa.Table(
     "evidence",
     metadata,
     sa.Column("allocator_id", sa.ForeignKey("allocators.id"), nullable=False),
-    sa.Column("position", sa.Integer, nullable=False),
-    sa.Column("kind", sa.SmallInteger, nullable=False),
-    sa.Column("bin", sa.SmallInteger, nullable=False),
-    _count("number"),
-    _count("total"),
-    _count("seq"),  # the allocator's, when the cell last changed
-    sa.PrimaryKeyConstraint("allocator_id", "position", "kind", "bin"),
-    sqlite_with_rowid=False,
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("whole", sa.Boolean, nullable=False),  # all of it
+    sa.Column("cells", sa.LargeBinary, nullable=False),  # `engine.cells` says how
+    sa.PrimaryKeyConstraint("allocator_id", "seq"),
 )
 
 #: Of evidence that fades, what was recorded in each window of time that has ended: since the end of the one before.

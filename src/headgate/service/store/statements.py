@@ -57,7 +57,7 @@ def _reports(lite: bool) -> sa.Select[Any]:
 
 def _cells(lite: bool) -> sa.Select[Any]:
     table, since = schema.evidence.c, _pairs(lite).subquery()
-    query = sa.select(table.allocator_id, table.position, table.kind, table.bin, table.number, table.total)
+    query = sa.select(table.allocator_id, table.whole, table.cells).order_by(table.allocator_id, table.seq)
     return query.where(table.allocator_id == since.c.first, table.seq > since.c.second)
 
 
@@ -67,16 +67,10 @@ def _faded(_lite: bool) -> sa.Select[Any]:
     return sa.select(table.cells).where(_is(table.allocator_id), since)
 
 
-def _add(lite: bool) -> sa.Insert:
-    table, insert = schema.evidence, (sqlite.insert if lite else postgresql.insert)(schema.evidence)
-    return insert.values(_binds(table)).on_conflict_do_update(
-        index_elements=list(table.primary_key),
-        set_={
-            "number": table.c.number + insert.excluded.number,
-            "total": table.c.total + insert.excluded.total,
-            "seq": insert.excluded.seq,
-        },
-    )
+def _replaced(_lite: bool) -> sa.Delete:
+    table = schema.evidence
+    before = table.c.seq < sa.bindparam("seq", type_=table.c.seq.type)
+    return sa.delete(table).where(_is(table.c.allocator_id), before)
 
 
 def _keep_state(lite: bool) -> sa.Insert:
@@ -128,12 +122,13 @@ LOCK_FREE = Statement(lambda lite: _allocators(lite).with_for_update(skip_locked
 ALLOCATORS = Statement(_allocators)
 #: What has been reported of these rounds: `pairs` of allocator and round.
 REPORTS = Statement(_reports)
-#: The cells of allocators' evidence that changed since then: `pairs` of allocator and its `seq`.
+#: What was added to allocators' evidence since then, in order: `pairs` of allocator and its `seq`.
 CELLS = Statement(_cells)
 #: How much of an allocator's evidence counts no more, if that changed since then.
 FADED = Statement(_faded)
-#: Cells to be added to the evidence.
-ADD = Statement(_add)
+#: What is added to the evidence, or all of it; and what goes then.
+ADD = Statement(lambda _: sa.insert(schema.evidence).values(_binds(schema.evidence)))
+REPLACED = Statement(_replaced)
 DECIDED = Statement(lambda _: sa.insert(schema.decisions).values(_binds(schema.decisions)))
 REPORTED = Statement(lambda _: sa.insert(schema.reports).values(_binds(schema.reports)))
 #: What decisions were the best for.
@@ -166,4 +161,18 @@ COUNT = Statement(
     )
 )
 #: How a batch writes: rows before those that refer to them, and what waits before it waits no more.
-IN_THIS_ORDER = (ADD, DECIDED, REASON, OPENED, WAIT, REPORTED, STEPPED, MOVED, DONE, KEEP_STATE, KEEP_MODE, COUNT)
+IN_THIS_ORDER = (
+    ADD,
+    REPLACED,
+    DECIDED,
+    REASON,
+    OPENED,
+    WAIT,
+    REPORTED,
+    STEPPED,
+    MOVED,
+    DONE,
+    KEEP_STATE,
+    KEEP_MODE,
+    COUNT,
+)
