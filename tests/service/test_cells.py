@@ -20,12 +20,13 @@ from tests.service import asking
 from tests.service.harness import QUIZ
 
 ARMS: list[str] = QUIZ["arms"]
-EVERY = 5
+EVERY, TRIM = 5, 2
 
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learner, "_WHOLE_EVERY", EVERY)
+    monkeypatch.setattr(learner, "_REPLACED_EVERY", TRIM)
 
 
 def _rows(database: Database) -> list[tuple[int, bool]]:
@@ -43,13 +44,13 @@ def _stored(database: Database) -> list[np.ndarray]:
 
 
 def test_rows_are_few_however_much_was_added(database: Database) -> None:
-    """All of it stands first, but before there was so much; and no row is from before it."""
+    """Those that all of it stands after go, a few at a time: never more are left than it takes to write that again."""
     ledger = Ledger(database)
     asking.create(ledger)
-    for last in range(1, 3 * EVERY + 3):
+    for last in range(1, 4 * EVERY + 3):
         asking.play(ledger, 1, seed=last)  # each outcome is a batch
-        first = last // EVERY * EVERY
-        assert _rows(database) == [(seq, seq == first) for seq in range(max(first, 1), last + 1)]
+        gone = last // TRIM * TRIM - EVERY
+        assert _rows(database) == [(seq, seq % EVERY == 0) for seq in range(max(gone, 0) + 1, last + 1)]
         assert np.array_equal(_stored(database)[0], ledger.memory.learners[1].evidence.bins)
     assert verify(database) == []
 
@@ -70,10 +71,10 @@ def test_who_is_behind_has_all_of_it(database: Database, behind: int) -> None:
 
 
 def test_all_of_it_is_written_whole_or_not_at_all(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch that fails after its rows were written leaves those that it would have replaced."""
-    ledger = Ledger(database)
+    """A batch that fails after its rows were written leaves those that it would have removed."""
+    ledger, last = Ledger(database), 2 * EVERY
     asking.create(ledger)
-    asking.play(ledger, EVERY - 1)
+    asking.play(ledger, last - 1)
     before, bins = _rows(database), _stored(database)[0]
     made = asking.decide(ledger, "d")["allocation"]
     report = asking.tell("d", {arm: {"success": False} for arm in made})
@@ -88,7 +89,9 @@ def test_all_of_it_is_written_whole_or_not_at_all(database: Database, monkeypatc
     assert _rows(database) == before
     assert np.array_equal(_stored(database)[0], bins)
     assert isinstance(ledger.answer([report])[0], str)
-    assert _rows(database) == [(EVERY, True)]
+    assert _rows(database)[0] == (last - EVERY + 1, False)
+    assert _rows(database)[-1] == (last, True)
+    assert before[0] == (last - TRIM - EVERY + 1, False)
     assert verify(database) == []
 
 

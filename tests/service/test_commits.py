@@ -70,3 +70,32 @@ def test_the_loop_has_its_turn_between_batches(sqlite_url: str) -> None:
         return turns
 
     assert asyncio.run(play()) >= 9  # a batch has a hundred of them
+
+
+def test_a_batch_has_those_who_were_on_their_way(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From its socket to the queue a request takes some turns of the loop: who comes first waits for those behind."""
+    sizes, others = list[int](), 20
+
+    async def play() -> None:
+        ledger = Ledger(open_database(sqlite_url))
+        answer_in = ledger.answer_in
+
+        async def noted(wait: Any, requests: Any, patient: bool = True) -> list[Any]:
+            sizes.extend([len(requests)] if requests else [])  # it ends with none
+            return await answer_in(wait, requests, patient)
+
+        monkeypatch.setattr(ledger, "answer_in", noted)
+        waiting = Queue(ledger)
+
+        async def ask(turns: int) -> None:
+            for _ in range(turns):
+                await asyncio.sleep(0.0)
+            with pytest.raises(NotFoundError):
+                await waiting.ask(Report("nobody's", Outcome(results={})))
+
+        await asyncio.gather(ask(0), *(ask(3) for _ in range(others)))
+        await waiting.stop()
+        ledger.database.close()
+
+    asyncio.run(play())
+    assert sizes == [1 + others]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from functools import partial
+from itertools import count
 
 import pytest
 from sqlalchemy import Connection, func, select
@@ -85,6 +86,35 @@ def test_two_workers_keep_one(database: Database) -> None:
 
     asyncio.run(both())
     assert database.look(_rows) == 1
+
+
+def test_requests_have_most_of_the_time_however_many_allocators(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a snapshot there is none of any other allocator for many times as long as it took."""
+    ledger, rests = Ledger(database), list[float]()
+    for name in ("one", "two"):
+        create(ledger, name)
+        play(ledger, 10, name=name)
+    sleep, clock_of = asyncio.sleep, count()
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+        await sleep(0.0)
+
+    async def keep_all() -> None:
+        service = Service(Settings(), database, Queue(Ledger(database)))
+        with monkeypatch.context() as patch:
+            patch.setattr("time.perf_counter", lambda: float(next(clock_of)))
+            patch.setattr("asyncio.sleep", rest)
+            await snapshots.keep_due(service, {})
+        await service.queue.stop()
+
+    asyncio.run(keep_all())
+    assert database.look(_rows) == 2
+    long = [seconds for seconds in rests if seconds > 1.0]  # the queue's own are shorter
+    assert len(long) == 2
+    assert min(long) >= 10.0, "by a clock that moves on by a second whenever it is looked at"
 
 
 def test_the_same_again_is_not_kept(database: Database) -> None:

@@ -6,6 +6,7 @@ elsewhere: a snapshot that is missing costs nothing but a point in a chart.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
@@ -29,7 +30,9 @@ _GROWTH = 1.02
 _SECONDS = ((1_000, 1.0), (float("inf"), 5.0))  # the least time between two, up to so many complete decisions
 _PAUSE = 0.5
 _REST = ((1_000, 20.0), (float("inf"), 300.0))
-"""Up to so many complete decisions, rest so many times as long as one took: requests come first."""
+"""Up to so many complete decisions, an allocator has none for so many times as long as one took."""
+_SHARE = 20.0
+"""Nor has any other, for so many times as long: however many allocators there are, requests come first."""
 _log = logging.getLogger("headgate.service")
 
 ArmThen = tuple[float, float, float, float, float, float | None, float]
@@ -148,9 +151,11 @@ async def keep_due(service: Service, known: dict[int, tuple[int, int]]) -> None:
         try:
             began = time.perf_counter()
             snapshot = await service.look(take, name)
-            rest = next(times for most, times in _REST if complete <= most) * (time.perf_counter() - began)
+            took = time.perf_counter() - began
             await service.note(keep, name, snapshot)
+            rest = next(times for most, times in _REST if complete <= most) * took
             known[key] = (snapshot.complete, snapshot.taken_at + round(rest * 1e6))
+            await asyncio.sleep(_SHARE * took)
         except UnavailableError:
             raise
         except Exception:  # noqa: BLE001  # the other allocators shall have theirs

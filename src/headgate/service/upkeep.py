@@ -17,6 +17,7 @@ from headgate.service.engine.requests import Report
 from headgate.service.faults import NotFoundError, UnavailableError
 from headgate.service.service import Service
 from headgate.service.store import Database, schema
+from headgate.service.store.database import BUSY_SECONDS
 
 _PAGE = 500
 _BEAT = 2_000_000
@@ -24,7 +25,7 @@ _BEAT = 2_000_000
 _GAP = 15_000_000
 """Microseconds without such a note that are no accident of load."""
 _FOLD_BYTES = 16_000_000
-_RESTART_BYTES = 256_000_000
+_PASSES = 3
 _log = logging.getLogger("headgate.service")
 
 
@@ -137,11 +138,21 @@ async def let_go(service: Service) -> None:
 
 
 def fold_log(database: Database) -> None:
-    """Copy SQLite's write-ahead log into the file, beside the writer and not in its way."""
+    """Copy SQLite's write-ahead log into the file, beside the writer and not in its way; then begin it anew.
+
+    To begin anew is to copy the rest with the writer's lock: there is hardly any after a few passes without. With that
+    lock SQLite would also wait for whoever still reads the log, an export for minutes. So it is tried at once, or not
+    until the next time.
+    """
     log = Path(f"{database.engine.url.database}-wal")
-    size = log.stat().st_size if log.exists() else 0
-    if size > _FOLD_BYTES:
-        mode = "RESTART" if size > _RESTART_BYTES else "PASSIVE"
-        with database.engine.connect() as connection:
-            driver: Any = connection.connection.driver_connection
-            driver.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+    if not log.exists() or log.stat().st_size <= _FOLD_BYTES:
+        return
+    with database.engine.connect() as connection:
+        driver: Any = connection.connection.driver_connection
+        for _ in range(_PASSES):
+            driver.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        driver.execute("PRAGMA busy_timeout=0")
+        try:
+            driver.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+        finally:
+            driver.execute(f"PRAGMA busy_timeout={round(1000 * BUSY_SECONDS)}")

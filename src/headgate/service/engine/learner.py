@@ -33,8 +33,9 @@ from headgate.service.store.rows import arms_of
 _END = 2**62
 """More decisions than there ever are."""
 _KEEP_EVERY = 500  # decisions and reports after which the state of a policy in order is kept
-_WHOLE_EVERY = 64
-"""At each so manieth `seq`, all of the evidence is written: so many rows at most are read by who knows nothing yet."""
+_WHOLE_EVERY = 256
+"""At each so manieth `seq`, all of the evidence is written: what was added before it goes, ever so little at a time."""
+_REPLACED_EVERY = 8
 
 
 @final
@@ -243,7 +244,9 @@ class Learner(Decider):
         whole = self.seq % _WHOLE_EVERY == 0
         stored = packed(cells_of(self.everything.bins) if whole else table, budgets=len(self.names))
         row = {"allocator_id": self.id, "seq": self.seq, "whole": whole, "cells": stored}
-        return {statements.ADD: [row], statements.REPLACED: [row]} if whole else {statements.ADD: [row]}
+        if self.seq % _REPLACED_EVERY:
+            return {statements.ADD: [row]}
+        return {statements.ADD: [row], statements.REPLACED: [{"allocator_id": self.id, "seq": self.seq - _WHOLE_EVERY}]}
 
     def _weigh(self, rows: NDArray[np.int64]) -> None:
         """Let what counts of some rows of the evidence follow the whole."""

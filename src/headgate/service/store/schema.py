@@ -33,6 +33,12 @@ def _count(name: str) -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, nullable=False, default=0)
 
 
+def _index_where_given(*names: str) -> sa.Index:
+    """An index of the rows whose last column is not null: mostly few, and the others are written without it."""
+    given = sa.text(f"{names[-1]} IS NOT NULL")
+    return sa.Index(None, *names, sqlite_where=given, postgresql_where=given)
+
+
 allocators = sa.Table(
     "allocators",
     metadata,
@@ -88,7 +94,7 @@ decisions = sa.Table(
     sa.Column("subject", sa.String(100)),  # whom it is about, where that was said
     sa.PrimaryKeyConstraint("allocator_id", "round"),
     sa.UniqueConstraint("id", "allocator_id"),
-    sa.Index(None, "allocator_id", "subject"),
+    _index_where_given("allocator_id", "subject"),
 )
 
 #: Of decisions that split a budget at once: the curves that they were the best for, and the price.
@@ -236,7 +242,7 @@ waiting = sa.Table(
     sa.Column("expires_at", sa.BigInteger),
     sa.PrimaryKeyConstraint("allocator_id", "round"),
     sa.ForeignKeyConstraint(["allocator_id", "round"], ["decisions.allocator_id", "decisions.round"]),
-    sa.Index(None, "allocator_id", "expires_at"),
+    _index_where_given("allocator_id", "expires_at"),
     sqlite_with_rowid=False,
 )
 

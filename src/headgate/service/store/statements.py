@@ -69,7 +69,7 @@ def _faded(_lite: bool) -> sa.Select[Any]:
 
 def _replaced(_lite: bool) -> sa.Delete:
     table = schema.evidence
-    before = table.c.seq < sa.bindparam("seq", type_=table.c.seq.type)
+    before = table.c.seq <= sa.bindparam("seq", type_=table.c.seq.type)
     return sa.delete(table).where(_is(table.c.allocator_id), before)
 
 
@@ -126,7 +126,7 @@ REPORTS = Statement(_reports)
 CELLS = Statement(_cells)
 #: How much of an allocator's evidence counts no more, if that changed since then.
 FADED = Statement(_faded)
-#: What is added to the evidence, or all of it; and what goes then.
+#: What is added to the evidence, or all of it; and what goes, up to a `seq` after which there is all of it.
 ADD = Statement(lambda _: sa.insert(schema.evidence).values(_binds(schema.evidence)))
 REPLACED = Statement(_replaced)
 DECIDED = Statement(lambda _: sa.insert(schema.decisions).values(_binds(schema.decisions)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from itertools import count
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -58,12 +59,14 @@ class Protocol(HttpToolsProtocol):
     _header_bytes = 0
     """What came since the last request that had all its headers."""
     served = 0
-    since = 0.0
+    since = 0
+    """Its place among all, by when it was heard last; the loop's time is the same for all that came in one turn."""
+    _places: ClassVar[count[int]] = count()
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request; if there are too many of us, the one that has waited longest goes."""
         super().connection_made(transport)
-        self.since = self.loop.time()
+        self.since = next(self._places)
         self._expect(self.header_seconds)
         if len(self.connections) > (self.most or most_connections()):
             idle = [one for one in self.connections if isinstance(one, Protocol) and one.is_idle]
@@ -118,7 +121,7 @@ class Protocol(HttpToolsProtocol):
         """Wait for nothing: it is our turn."""
         self._receiving = False
         self.served += 1
-        self.since, self._header_bytes = self.loop.time(), 0
+        self.since, self._header_bytes = next(self._places), 0
         self._expect(None)
         super().on_message_complete()
 
