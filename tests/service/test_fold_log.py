@@ -10,10 +10,11 @@ from sqlalchemy import select
 
 from headgate.service import upkeep
 from headgate.service.engine.queue import Ledger
-from headgate.service.store import Database, open_database, schema
+from headgate.service.store import Database, open_database, opening, schema
 from headgate.service.verify import verify
 from tests.service import asking
 
+MOST = 100_000
 LONG = 5.0
 """Seconds that are much more than to fold such a log takes, and less than a connection waits for another."""
 
@@ -46,8 +47,12 @@ def test_the_log_begins_anew(file: Path) -> None:
     database.close()
 
 
-def test_nobody_waits_where_somebody_reads(file: Path) -> None:
-    """Who reads for long keeps the log from beginning anew, and neither the fold nor a writer waits for that."""
+def test_nobody_waits_where_somebody_reads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads for long keeps the log from beginning anew, and neither the fold nor a writer waits for that.
+
+    How long it has become is soon forgotten.
+    """
+    monkeypatch.setattr(opening, "_LOG_BYTES", MOST)
     database, ledger = _playing(file)
     with database.readers.connect().execution_options(looking=True) as reader:
         before = reader.execute(select(schema.allocators.c.decisions)).scalar_one()
@@ -58,6 +63,10 @@ def test_nobody_waits_where_somebody_reads(file: Path) -> None:
         fold.join(LONG)
         assert not fold.is_alive()
         assert reader.execute(select(schema.allocators.c.decisions)).scalar_one() == before, "the state it began with"
+    log = file.with_name(f"{file.name}-wal")
+    assert log.stat().st_size > MOST
     upkeep.fold_log(database)
+    asking.play(ledger, 1, seed=3)
+    assert log.stat().st_size <= MOST
     assert verify(database) == []
     database.close()

@@ -31,6 +31,8 @@ _WRITERS, _READERS = 10, 6
 """Connections to PostgreSQL that one process has at most, for those who write and for those who look."""
 _SERVING_CACHE, _READING_CACHE = 65_536, 8_192
 """What a connection remembers of a SQLite file, in KiB: where it serves, and where it goes through the log once."""
+_LOG_BYTES = 64_000_000
+"""To which a write-ahead log is cut that has grown longer, once it begins anew."""
 _MIGRATION_LOCK = 0x68656164  # any number that every process of ours takes
 
 
@@ -117,7 +119,8 @@ def _engine(place: URL, connections: int, cache: int) -> Engine:
     @event.listens_for(engine, "connect")
     def settings(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions are begun below, not by the driver
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=0"):
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=0",
+                        f"journal_size_limit={_LOG_BYTES}"):  # fmt: skip
             connection.execute(f"PRAGMA {setting}").fetchall()
         connection.execute(f"PRAGMA cache_size=-{cache}")
 
