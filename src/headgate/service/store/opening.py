@@ -31,7 +31,7 @@ _WRITERS, _READERS = 10, 6
 """Connections to PostgreSQL that one process has at most, for those who write and for those who look."""
 _SERVING_CACHE, _READING_CACHE = 65_536, 8_192
 """What a connection remembers of a SQLite file, in KiB: where it serves, and where it goes through the log once."""
-_LOG_BYTES = 64_000_000
+_LOG_BYTES = 256_000_000
 """To which a write-ahead log is cut that has grown longer, once it begins anew."""
 _MIGRATION_LOCK = 0x68656164  # any number that every process of ours takes
 
