@@ -35,6 +35,6 @@ def sample_known(
             refresh_line(
                 candidate, maps, table, bins[i], edges, prior, points, sums, row, missing, room, moments, arm
             )  # fmt: skip
-            plan_refresh(bins[i], clock, i, arm)
+            plan_refresh(bins[i], clock, i, count, arm)
         draw_line(candidate, arm, calm, idle[i], key, first, level, draw[i])
     pool(arms, hyperprior, pooling, pooled)

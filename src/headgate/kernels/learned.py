@@ -162,7 +162,7 @@ def sample(
                     candidates[:, i], maps, table, bins[i], edges, prior, shares, mine, key, first, points, sums, row,
                     missing, particles, arm,
                 )  # fmt: skip
-            plan_refresh(bins[i], clock, i, arm)
+            plan_refresh(bins[i], clock, i, count, arm)
         if line:
             draw_line(candidates[0, i], arm, calm, idle[i], key, first, level, draw[i])
             continue

@@ -39,7 +39,8 @@ from headgate.kernels.part import njit
 from headgate.kernels.special import ndtri
 
 _STALE = 0.08  # an arm is refreshed when its evidence has grown by this share ...
-_PERIOD = 32  # ... and at least every so many rounds
+_PERIOD = 32  # ... and at least every so many rounds, or ...
+_AT_ONCE = 4  # ... of many arms, as seldom as it takes for no round to refresh more of them than so
 _WIDEST = 25.0  # how many times wider than expected the arms may be taken to be
 _PATIENCE = 5.0  # how many times more has to be known of an idle arm, before it is calmed as one in use
 _UNIT = math.log(math.log(4.0) / math.log(4.0 / 3.0))  # log(q75 / q25) of the exponential law
@@ -71,14 +72,14 @@ def stream(clock, count, i):
 
 
 @njit(error_model="numpy")
-def plan_refresh(bins, clock, i, arm):
-    """Write when the arm is due again."""
-    played = 0.0
+def plan_refresh(bins, clock, i, count, arm):
+    """Write when the arm, the i-th of so many, is due again."""
+    played, period = 0.0, max(_PERIOD, count // _AT_ONCE)
     for j in range(BINS):
         played += bins[PLAYED, COUNT, j]
     wait = max(math.floor(_STALE * played), 1.0)
-    if wait >= _PERIOD:  # arms take turns, so that no round has to refresh them all
-        wait = _PERIOD - (clock + i) % _PERIOD
+    if wait >= period:  # arms take turns, so that no round has to refresh them all
+        wait = period - (clock + i) % period
     arm[DUE] = clock + wait
 
 

@@ -17,6 +17,7 @@ from headgate.kernels.heap import grown, longer, pop, push, sorted_order
 from headgate.kernels.hull import fill_hull
 from headgate.kernels.part import njit
 from headgate.kernels.relax import prepare, price_at, relax
+from headgate.kernels.rounded import round_off
 
 # Columns of a node: where it hangs; the arm it narrowed, and to what; its bound and price; the arm left on its
 # chord, and what that arm gets.
@@ -106,11 +107,19 @@ def branch_and_bound(rows, table, hulls, budget, tol, max_nodes, best_x):
         best_x[i] = x[i]
     if partial < 0 or max_nodes <= 1 or _close(best, bound, tol, cascade):
         return best, bound, best_price, 1
+    worth = round_off(rows, table, hulls, budget, best_price, partial, tol, best_x, x)
+    at = best_x[partial]
+    if worth > best:
+        best = worth
+        for i in range(x.size):
+            best_x[i] = x[i]
+        if _close(best, bound, tol, cascade):
+            return best, bound, best_price, 1
     root, here = hulls.copy(), hulls.copy()
     twin, place = _twins(rows, hulls)
     tree = np.empty((64, _COLUMNS))
     tree[0, _PARENT], tree[0, _BOUND], tree[0, _PRICE] = -1, bound, best_price
-    tree[0, _PARTIAL], tree[0, _AT] = partial, x[partial]
+    tree[0, _PARTIAL], tree[0, _AT] = partial, at
     heap, trail = np.empty(64, np.int64), np.empty(64, np.int64)
     nodes, size, cut_off = 0, 0, best
     size = push(heap, size, tree[:, _BOUND], nodes)
