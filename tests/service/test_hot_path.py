@@ -154,3 +154,27 @@ def test_an_error_of_ours_is_answered_by_the_guard(sqlite_url: str, monkeypatch:
     assert answer.json()["error"]["code"] == "error"
     assert "bug" not in answer.text
     assert answer.headers["x-request-id"]
+
+
+def test_memory_is_bounded_and_what_it_forgot_is_read_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the arms of learners and by the text of decisions: allocators of 10,000 arms have answers of 300 KB."""
+    monkeypatch.setattr(batch, "_MOST_ARMS", 2 * len(QUIZ["arms"]))
+    monkeypatch.setattr(batch, "_MOST_TEXT", 2_000)
+    ledger = Ledger(database)
+    memory, made = ledger.memory, {}
+    for name in NAMES:
+        asking.create(ledger, name)
+        for number in range(4):
+            made[name, number] = asking.decide(ledger, f"{name}-{number}", name=name)["allocation"]
+        assert len(memory.learners) <= 2
+        assert memory.text == sum(len(decision.answer) for decision in memory.decisions.values()) <= 2_000
+    assert list(memory.learners) == [4, 5]
+    for (name, number), allocation in made.items():
+        assert asking.decide(ledger, f"{name}-{number}", name=name)["allocation"] == allocation
+        assert isinstance(ledger.answer([asking.tell(f"{name}-{number}", results(allocation, {"q1"}))])[0], str)
+    both = [asking.ask(f"{name}-last", name=name) for name in NAMES]
+    assert [type(answer) for answer in ledger.answer(both)] == [str] * len(NAMES)  # one batch needs all at once
+    assert isinstance(ledger.answer([asking.ask("quiz-1-more", name="quiz-1")])[0], str)
+    assert verify(database) == []

@@ -22,8 +22,11 @@ def bin_of(x, edges):
 
 @njit(error_model="numpy")
 def add_result(arm, edges, x, success, threshold):
-    """Add one result of an arm that got x > 0; the threshold of a success may be NaN."""
-    j = bin_of(x, edges)
+    """Add one result of an arm that got x > 0; the threshold of a success may be NaN.
+
+    Returns where that was counted beside what was played: the bin of that, and histogram and bin.
+    """
+    j = played = bin_of(x, edges)
     units = math.floor(x / edges[max(j, 1)] * UNITS + 0.5)
     arm[PLAYED, COUNT, j] += 1.0
     arm[PLAYED, SUM, j] += units
@@ -35,3 +38,4 @@ def add_result(arm, edges, x, success, threshold):
             units = math.floor(threshold / edges[max(j, 1)] * UNITS + 0.5)
     arm[kind, COUNT, j] += 1.0
     arm[kind, SUM, j] += units
+    return played, kind, j

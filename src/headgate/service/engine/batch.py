@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, final
 
 from sqlalchemy import Connection
@@ -25,6 +26,10 @@ from headgate.service.store import statements
 from headgate.service.store.database import Statement, write
 
 _MOST_DECISIONS = 20_000
+_MOST_TEXT = 32_000_000
+"""Characters of the answers of all of these: with what is read from them, some 100 MB."""
+_MOST_ARMS = 50_000
+"""Of all learners: their evidence is some 17 KB each."""
 _MOST_PLAYING = 1_000
 
 
@@ -43,6 +48,8 @@ class Memory:
     learners: dict[int, Learner] = field(default_factory=dict)
     decisions: OrderedDict[DecisionName, LoggedDecision] = field(default_factory=OrderedDict)
     """The latest that were committed; they never change."""
+    text: int = 0
+    """Characters of all of their answers."""
     playing: OrderedDict[DecisionName, Playing] = field(default_factory=OrderedDict)
     """The latest live rounds that are not over."""
     names: dict[int, str] = field(default_factory=dict)
@@ -51,26 +58,39 @@ class Memory:
     """How often rows of theirs had gone: decisions that are remembered may be among them."""
     arms: dict[str, int] = field(default_factory=dict)
     """How many arms an allocator has: what a decision of it costs."""
+    _lock: Lock = field(default_factory=Lock)
+    """Batches that wait for an allocator go on in threads of their own."""
 
     def forget(self, row: Mapping[str, Any]) -> None:
         """Remember nothing any more of the decisions of an allocator of which rows have gone."""
-        self.removals[row["id"]] = row["removals"]
-        for cache in (self.decisions, self.playing):
-            for name in [name for name in cache if name[0] == row["name"]]:
-                del cache[name]
+        with self._lock:
+            self.removals[row["id"]] = row["removals"]
+            for name in [name for name in self.decisions if name[0] == row["name"]]:
+                self.text -= len(self.decisions.pop(name).answer)
+            for name in [name for name in self.playing if name[0] == row["name"]]:
+                del self.playing[name]
 
     def keep(self, batch: Batch) -> None:
-        """Remember what was decided and is committed now, and drop the oldest decisions."""
-        self.decisions.update(batch.new_decisions)
-        while len(self.decisions) > _MOST_DECISIONS:
-            self.decisions.popitem(last=False)
-        for key, playing in batch.playing.items():
-            if not playing.round.done:
-                self.playing[key] = playing
-        while len(self.playing) > _MOST_PLAYING:
-            self.playing.popitem(last=False)
-        for learner in batch.learners.values():
-            self.arms[learner.name] = len(learner.active)
+        """Remember what was decided and is committed now, and drop what was not asked for longest."""
+        with self._lock:
+            for learner in batch.learners.values():
+                self.arms[learner.name] = len(learner.active)
+            if batch.opened:
+                arms = 0
+                # A copy: other threads take theirs out meanwhile.
+                for allocator_id, learner in reversed(list(self.learners.items())):
+                    arms += len(learner.names)
+                    if arms > _MOST_ARMS and allocator_id not in batch.learners:
+                        self.learners.pop(allocator_id, None)
+            self.decisions.update(batch.new_decisions)
+            self.text += sum(len(decision.answer) for decision in batch.new_decisions.values())
+            while len(self.decisions) > _MOST_DECISIONS or self.text > _MOST_TEXT:
+                self.text -= len(self.decisions.popitem(last=False)[1].answer)
+            for key, playing in batch.playing.items():
+                if not playing.round.done:
+                    self.playing[key] = playing
+            while len(self.playing) > _MOST_PLAYING:
+                self.playing.popitem(last=False)
 
 
 @final
@@ -110,6 +130,8 @@ class Batch:
     """Decisions of this batch."""
     learners: dict[int, Learner] = field(default_factory=dict)
     """Those of the allocators, to be remembered once all is committed."""
+    opened: bool = False
+    """Whether there are some among them that were not remembered."""
     reports: dict[tuple[int, int], Reports] = field(default_factory=dict)
     """What has been reported of those that are reported now, by allocator and round."""
     sums: ModeSums | None = None
@@ -165,7 +187,7 @@ class Batch:
         """Have a learner that stands where its allocator's row does, new or as it was remembered."""
         try:
             if learner is None:
-                learner = Learner(self.connection, row)
+                learner, self.opened = Learner(self.connection, row), True
             else:
                 learner.catch_up(self.connection, row)
             if learner.fading is not None:

@@ -15,7 +15,7 @@ from headgate.evidence import Evidence, record_budget
 from headgate.evidence.fading import PARTS, Cells, cells_of, subtract
 from headgate.kernels.bins import COUNT, SUM
 from headgate.kernels.move import move
-from headgate.kernels.record import record
+from headgate.kernels.record_noted import record_noted
 from headgate.laws import Floats
 from headgate.policies import State, Thompson
 from headgate.service.engine.baseline import Baseline
@@ -87,6 +87,7 @@ class Learner(Decider):
         try:
             self.policy = build_policy(self.spec, [specs[place] for place in self.active], row["seed"])
             self.whole = build_law(self.spec, specs).whole_arms(len(arms))
+            self._any_whole = bool(self.whole.any())
         except (InputError, UnsupportedError) as wrong:  # stored by another version, or with a plug-in that is missing
             raise ConflictError(
                 f"allocator {self.name!r} cannot be opened by this version: {wrong}; export its evidence into a new one"
@@ -104,8 +105,8 @@ class Learner(Decider):
             self._weighed, self._faded = self.everything.copy(), np.empty((0, 5), dtype=np.int64)
             self.weighed, budgets = of_arms_and_budgets(self._weighed)
         self._arms_delta, self._budgets_delta = of_arms_and_budgets(self._delta)
-        self._touched: set[int] = set()
-        self._all = np.ones(len(arms), dtype=np.bool_)
+        self._noted: list[NDArray[np.int64]] = []
+        """The cells that this transaction may have changed, by their places in the histograms."""
         self._all_active = len(self.active) == len(arms)
         self.ordered = in_order(self.policy)
         self._some = not (self.ordered or self._all_active)  # its state shows the sums of some arms
@@ -196,28 +197,34 @@ class Learner(Decider):
     def count(self, amounts: Mapping[str, float], results: Results) -> None:
         """Add results to what this transaction has gathered; raise, and add nothing, if they cannot be counted."""
         delta, outcomes = self._arms_delta, list(results.values())
-        places = [self.position[name] for name in results]
-        rows = np.array(places, dtype=np.intp)
-        arms = len(self.names)
-        x, won, thresholds = np.zeros(arms), np.zeros(arms, np.bool_), np.full(arms, np.nan)
-        x[rows] = [amounts[name] for name in results]
-        won[rows] = [threshold is not None for threshold in outcomes]
-        thresholds[rows] = [np.nan if threshold is None or threshold is True else threshold for threshold in outcomes]
-        if self.whole.any():
-            x[self.whole] = np.floor(x[self.whole])
-        self._touched.update(places)
-        if not record(delta.bins, delta.edges, delta.max_budget * (1.0 + 1e-9), x, won, thresholds, self._all):
+        arms = np.fromiter(map(self.position.__getitem__, results), dtype=np.int64, count=len(results))
+        x = np.fromiter(map(amounts.__getitem__, results), dtype=np.float64, count=len(results))
+        thresholds = np.array(outcomes, dtype=np.float64)  # of failures NaN
+        won = ~np.isnan(thresholds)
+        thresholds[[place for place, threshold in enumerate(outcomes) if threshold is True]] = np.nan
+        if self._any_whole:
+            x = np.where(self.whole[arms], np.floor(x), x)
+        cells = np.empty(2 * arms.size, dtype=np.int64)
+        most = delta.max_budget * (1.0 + 1e-9)
+        noted = record_noted(delta.bins, delta.edges, most, arms, x, won, thresholds, cells)
+        if noted < 0:
             raise RefusedError("the results cannot be counted: a threshold lies above what its arm got", "results")
+        self._noted.append(cells[:noted])
 
     def count_budget(self, amount: float, censored: bool) -> None:
         """Add how long a budget lasted, at least so long if `censored`, to what this transaction has gathered."""
         record_budget(self._budgets_delta, amount, censored)
-        self._touched.add(len(self.names))
+        self._noted.append(self._cells_of(len(self.names), len(self.names) + 1))
 
     def add(self, bins: Floats) -> None:
         """Add evidence from elsewhere to what this transaction has gathered."""
         self._arms_delta.bins[...] += bins
-        self._touched.update(range(len(self.names)))
+        self._noted.append(self._cells_of(0, len(self.names)))
+
+    def _cells_of(self, first: int, end: int) -> NDArray[np.int64]:
+        """The places of all cells of some rows of the histograms."""
+        row = self._delta.bins[0, :, COUNT].size
+        return np.arange(first * row, end * row)
 
     def deltas(self) -> tuple[Evidence, Evidence]:
         """Return what this transaction has gathered, of arms and of budgets, as evidence that shares its numbers."""
@@ -229,16 +236,15 @@ class Learner(Decider):
 
     def settle(self) -> dict[Statement, list[dict[str, Any]]]:
         """Take over what was gathered; return what is to be written of it, by statement: nothing, if it is nothing."""
-        rows = np.array(sorted(self._touched), dtype=np.int64)  # the others' cells are all 0, and may be very many
-        self._touched.clear()
-        _, histograms, _, bins = self._delta.bins.shape
-        cells = np.empty((rows.size * histograms * bins, 5), dtype=np.int64)
-        table = cells[: move(self._delta.bins, self.everything.bins, rows, cells)]
+        noted = np.concatenate([np.empty(0, dtype=np.int64), *self._noted])  # all others are 0, and may be very many
+        self._noted.clear()
+        cells = np.empty((noted.size, 5), dtype=np.int64)
+        table = cells[: move(self._delta.bins, self.everything.bins, noted, cells)]
         if not len(table):
             return {}
         self.seq += 1
         if self.fading is not None:
-            self._weigh(rows)
+            self._weigh(np.unique(table[:, 0]))
         if self._some:
             self._share()
         whole = self.seq % _WHOLE_EVERY == 0

@@ -34,10 +34,16 @@ Wait = Callable[[Callable[[], Any]], Awaitable[Any]]
 REFUSALS = (ServiceError, InputError, UnsupportedError)
 """What a single request may deserve, while the others of its batch go on."""
 _MOST_IN_A_BATCH = 512
-_MOST_IN_THE_LOOP = 2_000
-"""Decisions times arms that the event loop does itself, some 20 ms; what is more is done in a thread."""
-_A_REPORT = 20
-"""What a report costs, counted in arms of a decision."""
+_MOST_IN_THE_LOOP = 15_000.0
+"""Microseconds of work that the event loop does itself in one batch, about; what is more is done in a thread."""
+_UNKNOWN = 2.0 * _MOST_IN_THE_LOOP
+"""Of what may take longer than that."""
+_DECISION, _OF_ITS_ARMS = 100.0, 1.6
+"""Microseconds of a decision, about, and for each arm."""
+_USUAL_ARMS, _MANY_ARMS = 1_000, 4_000
+"""What is expected of an allocator that was not seen yet; and so many that the first decisions may be slow."""
+_REPORT, _OF_ITS_RESULTS = 30.0, 0.7
+"""The same of a report, and for each result."""
 _MOST_WAITING = 20_000
 _TURNS = 4
 """Turns of the event loop before each batch: so many a request takes from its socket to the queue, and who has just
@@ -84,8 +90,8 @@ class Ledger:
             try:
                 batch = await self._transact(wait, lambda c: self._batch(c, rounds, patient))
                 answers = batch.answers
-                self.memory.learners.update(batch.learners)
-                if batch.new_decisions or batch.playing:
+                self.memory.learners.update(batch.learners)  # at the end: those not asked for longest come first
+                if batch.new_decisions or batch.playing or batch.opened:
                     self.memory.keep(batch)
             except UnavailableError as refusal:
                 answers = [refusal] * len(rounds)
@@ -235,20 +241,23 @@ class Queue:
                 await asyncio.sleep(0.0)
             self._more.clear()
             entries: list[tuple[Request, asyncio.Future[Any], int]] = []
-            work = 0
+            work = 0.0
             while self._waiting and len(entries) < _MOST_IN_A_BATCH and work < _MOST_IN_THE_LOOP:
                 one = self._waiting[0][0]
-                if type(one) is Decide and type(one.request) is DecisionRequest and one.request.budget is not None:
-                    work += arms.get(one.allocator, _MOST_IN_THE_LOOP)
-                elif isinstance(one, Report) or (isinstance(one, Change) and one.is_small):
-                    work += _A_REPORT
+                if isinstance(one, Report):
+                    work += _REPORT + _OF_ITS_RESULTS * (0 if one.outcome is None else len(one.outcome.results))
+                elif isinstance(one, Change) and one.is_small:
+                    work += _REPORT
+                elif type(one) is Decide and type(one.request) is DecisionRequest and one.request.budget is not None:
+                    count = arms.get(one.allocator, _USUAL_ARMS)
+                    work += _DECISION + _OF_ITS_ARMS * count if count < _MANY_ARMS else _UNKNOWN
                 elif entries and isinstance(one, Change):
                     break  # it may take long: those before it do not wait for it
                 else:  # a schedule, a live round or a change may be anything
-                    work += 2 * _MOST_IN_THE_LOOP
+                    work += _UNKNOWN
                 entries.append(self._waiting.popleft())
             batch = [request for request, _, _ in entries]
-            if lite and work < 2 * _MOST_IN_THE_LOOP:
+            if lite and work < _UNKNOWN:
                 answers = await self._ledger.answer_in(self._wait, batch)
             else:
                 answers = await self._wait(partial(self._ledger.answer, batch, lite))
