@@ -48,7 +48,7 @@ _MOST_WAITING = 20_000
 _TURNS = 4
 """Turns of the event loop before each batch: so many a request takes from its socket to the queue, and who has just
 been answered asks again. With none, a batch begins without those that came during the one before it, and at half of the
-highest load they wait twice as long."""
+highest load they wait twice as long. Who asks alone does not wait for others."""
 _LANES = 8
 """Allocators, locked by others, that are waited for at once."""
 _LOOKS = 5
@@ -233,12 +233,13 @@ class Queue:
 
     async def _work(self) -> None:
         """Answer as many as one transaction takes, again and again."""
-        lite, arms = self._ledger.database.is_sqlite, self._ledger.memory.arms
+        lite, arms, crowd = self._ledger.database.is_sqlite, self._ledger.memory.arms, False
         while not self._stopping or self._waiting:
             if not self._waiting:
                 await self._more.wait()
-            for _ in range(_TURNS):  # whatever else the loop has to do has its turns too
-                await asyncio.sleep(0.0)
+            if crowd or len(self._waiting) > 1:
+                for _ in range(_TURNS):  # whatever else the loop has to do has its turns too
+                    await asyncio.sleep(0.0)
             self._more.clear()
             entries: list[tuple[Request, asyncio.Future[Any], int]] = []
             work = 0.0
@@ -256,7 +257,7 @@ class Queue:
                 else:  # a schedule, a live round or a change may be anything
                     work += _UNKNOWN
                 entries.append(self._waiting.popleft())
-            batch = [request for request, _, _ in entries]
+            batch, crowd = [request for request, _, _ in entries], len(entries) > 1
             if lite and work < _UNKNOWN:
                 answers = await self._ledger.answer_in(self._wait, batch)
             else:
