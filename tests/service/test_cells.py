@@ -5,19 +5,22 @@ Here all of it is written much more often, so that few rounds cross it many time
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from sqlalchemy import Connection, select, text
 
-from headgate.service.engine import learner
+from headgate.service.engine import learner, retractions
 from headgate.service.engine.cells import read_evidence
 from headgate.service.engine.queue import Ledger
 from headgate.service.engine.requests import Change
 from headgate.service.faults import UnavailableError
+from headgate.service.record_bodies import RetractionRequest
 from headgate.service.store import Database, schema
 from headgate.service.verify import verify
 from tests.service import asking
-from tests.service.harness import QUIZ
+from tests.service.harness import QUIZ, results
 
 ARMS: list[str] = QUIZ["arms"]
 EVERY, TRIM = 5, 2
@@ -52,6 +55,28 @@ def test_rows_are_few_however_much_was_added(database: Database) -> None:
         gone = last // TRIM * TRIM - EVERY
         assert _rows(database) == [(seq, seq % EVERY == 0) for seq in range(max(gone, 0) + 1, last + 1)]
         assert np.array_equal(_stored(database)[0], ledger.memory.learners[1].evidence.bins)
+    assert verify(database) == []
+
+
+@pytest.mark.parametrize("most", [1, 3, 1_000])
+def test_however_many_notes_are_kept_the_evidence_is_all_of_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Cells of many reports in one transaction, added and taken back."""
+    monkeypatch.setattr(learner, "_MOST_NOTES", most)
+    ledger = Ledger(database)
+    asking.create(ledger)
+    made = [asking.decide(ledger, f"d{number}")["allocation"] for number in range(10)]
+    reports = [asking.tell(f"d{number}", results(one, {"q1", "q2"})) for number, one in enumerate(made)]
+    assert [type(answer) for answer in ledger.answer(reports)] == [str] * 10
+    stored, (own,) = _stored(database)[0], ledger.memory.learners.values()
+    assert stored.any()
+    assert np.array_equal(stored, own.evidence.bins)
+    assert verify(database) == []
+    body = RetractionRequest(since=datetime(2020, 1, 1, tzinfo=UTC))
+    (answer,) = ledger.answer([Change(lambda c: retractions.retract(c, "a test", "quiz", "r", body))])
+    assert answer.reports == 10
+    assert not _stored(database)[0].any()
     assert verify(database) == []
 
 

@@ -23,7 +23,9 @@ pytestmark = pytest.mark.soak
 T = TypeVar("T")
 QUIZ = "quiz"
 CORRECTED = "corrected"
-"""An allocator whose reports are taken back every few rounds, and made anew in part."""
+"""An allocator whose reports are taken back every few rounds, and made anew in part, and whose evidence fades."""
+HALF_LIFE = 4.0
+"""Seconds: a window of time ends twice a second."""
 KILLS = short_or_long(6, 100)
 TASKS = 24
 TAKEN_BACK = 10
@@ -148,8 +150,8 @@ def kill_and_compare(servers: list[Server], say: Callable[[str], None]) -> None:
         for server in servers:
             server.wait()
         with Client(servers[0].url) as client:
-            for name in (QUIZ, CORRECTED):
-                client.put_allocator(name, ARMS, {"name": "weibull", "shape": 1.6}, MAX_BUDGET)
+            for name, half_life in ((QUIZ, None), (CORRECTED, HALF_LIFE)):
+                client.put_allocator(name, ARMS, {"name": "weibull", "shape": 1.6}, MAX_BUDGET, half_life=half_life)
         load = Load(servers, seed=KILLS)
         asyncio.run(load.run(KILLS))
         with Client(servers[0].url) as client:

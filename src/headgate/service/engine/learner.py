@@ -36,6 +36,8 @@ _KEEP_EVERY = 500  # decisions and reports after which the state of a policy in 
 _WHOLE_EVERY = 256
 """At each so manieth `seq`, all of the evidence is written: what was added before it goes, ever so little at a time."""
 _REPLACED_EVERY = 8
+_MOST_NOTES = 1_000
+"""Reports whose cells are noted one by one: a batch has fewer, a retraction may have a million."""
 
 
 @final
@@ -201,7 +203,7 @@ class Learner(Decider):
         x = np.fromiter(map(amounts.__getitem__, results), dtype=np.float64, count=len(results))
         thresholds = np.array(outcomes, dtype=np.float64)  # of failures NaN
         won = ~np.isnan(thresholds)
-        thresholds[[place for place, threshold in enumerate(outcomes) if threshold is True]] = np.nan
+        thresholds[[place for place, threshold in enumerate(outcomes) if threshold is True]] = np.nan  # not told
         if self._any_whole:
             x = np.where(self.whole[arms], np.floor(x), x)
         cells = np.empty(2 * arms.size, dtype=np.int64)
@@ -210,21 +212,19 @@ class Learner(Decider):
         if noted < 0:
             raise RefusedError("the results cannot be counted: a threshold lies above what its arm got", "results")
         self._noted.append(cells[:noted])
+        if len(self._noted) > _MOST_NOTES:
+            self._noted = [np.unique(np.concatenate(self._noted))]
 
     def count_budget(self, amount: float, censored: bool) -> None:
         """Add how long a budget lasted, at least so long if `censored`, to what this transaction has gathered."""
         record_budget(self._budgets_delta, amount, censored)
-        self._noted.append(self._cells_of(len(self.names), len(self.names) + 1))
+        row = self._delta.bins[0, :, COUNT].size
+        self._noted.append(np.arange(len(self.names) * row, (len(self.names) + 1) * row))
 
     def add(self, bins: Floats) -> None:
         """Add evidence from elsewhere to what this transaction has gathered."""
         self._arms_delta.bins[...] += bins
-        self._noted.append(self._cells_of(0, len(self.names)))
-
-    def _cells_of(self, first: int, end: int) -> NDArray[np.int64]:
-        """The places of all cells of some rows of the histograms."""
-        row = self._delta.bins[0, :, COUNT].size
-        return np.arange(first * row, end * row)
+        self._noted.append(np.flatnonzero(bins.any(axis=2)))
 
     def deltas(self) -> tuple[Evidence, Evidence]:
         """Return what this transaction has gathered, of arms and of budgets, as evidence that shares its numbers."""
