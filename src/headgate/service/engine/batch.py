@@ -28,8 +28,8 @@ from headgate.service.store.database import Statement, write
 _MOST_DECISIONS = 20_000
 _MOST_TEXT = 32_000_000
 """Characters of the answers of all of these: with what is read from them, some 100 MB."""
-_MOST_ARMS = 50_000
-"""Of all learners: their evidence is some 17 KB each."""
+_MOST_ARMS = 20_000
+"""Of all learners: some 19 KB each, half as much again where evidence fades."""
 _MOST_PLAYING = 1_000
 
 
