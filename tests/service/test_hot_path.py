@@ -18,9 +18,10 @@ from headgate.service.settings import Settings
 from headgate.service.store import Database, open_database
 from headgate.service.store import database as store
 from headgate.service.verify import verify
+from headgate.service.web import app
 from headgate.service.web.app import create_app
 from tests.service import asking
-from tests.service.harness import QUIZ, results
+from tests.service.harness import QUIZ, results, running
 
 NAMES = [f"quiz-{number}" for number in range(5)]
 
@@ -160,9 +161,8 @@ def test_memory_is_bounded_and_what_it_forgot_is_read_again(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the arms of learners and by the text of decisions: allocators of 10,000 arms have answers of 300 KB."""
-    monkeypatch.setattr(batch, "_MOST_ARMS", 2 * len(QUIZ["arms"]))
     monkeypatch.setattr(batch, "_MOST_TEXT", 2_000)
-    ledger = Ledger(database)
+    ledger = Ledger(database, remember_arms=2 * len(QUIZ["arms"]))
     memory, made = ledger.memory, {}
     for name in NAMES:
         asking.create(ledger, name)
@@ -178,3 +178,15 @@ def test_memory_is_bounded_and_what_it_forgot_is_read_again(
     assert [type(answer) for answer in ledger.answer(both)] == [str] * len(NAMES)  # one batch needs all at once
     assert isinstance(ledger.answer([asking.ask("quiz-1-more", name="quiz-1")])[0], str)
     assert verify(database) == []
+
+
+def test_the_service_remembers_as_many_arms_as_it_is_told(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledgers: list[Ledger] = []
+
+    def kept(*args: Any) -> Ledger:
+        ledgers.append(Ledger(*args))
+        return ledgers[-1]
+
+    monkeypatch.setattr(app, "Ledger", kept)
+    with running(Settings(database=sqlite_url, keys=False, remember_arms=123)):
+        assert [one.memory.most_arms for one in ledgers] == [123]

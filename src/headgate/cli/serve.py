@@ -82,6 +82,15 @@ def serve(
             help="Let decisions become their sum after so long, of allocators that do not say keep_days.",
         ),
     ] = None,
+    remember_arms: Annotated[
+        int,
+        typer.Option(
+            envvar="HEADGATE_REMEMBER_ARMS",
+            show_envvar=True,
+            min=1,
+            help="Of how many arms, of all allocators, a worker keeps learners in memory: some 19 KB each.",
+        ),
+    ] = 20_000,
     log_format: Annotated[str, typer.Option(help="text, or json: one object a line, for machines.")] = "text",
 ) -> None:
     """Decide over HTTP, learn from feedback that comes late, twice or never, and lose nothing.
@@ -130,7 +139,8 @@ def serve(
     console.print(f"Headgate [bold]http://{address}:{port}[/bold]  Ctrl-C stops it")
     console.print(f"state in {without_password(database)}", style="dim")
     Settings(
-        database=database, keys=required, local=local, keep_days=keep_days, demo=demo, otel=otel
+        database=database, keys=required, local=local, keep_days=keep_days, remember_arms=remember_arms,
+        demo=demo, otel=otel
     ).to_environment()  # fmt: skip
     if workers > 1:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="headgate-metrics-")

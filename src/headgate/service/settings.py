@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 _NAME = "HEADGATE_SERVICE"
+REMEMBERED_ARMS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Settings:
     """Of a request's body."""
     keep_days: float | None = None
     """Days after which decisions become their sum, of allocators that do not say; None: never."""
+    remember_arms: int = REMEMBERED_ARMS
+    """Of how many arms a worker keeps learners in memory."""
     demo: bool = False
     """Whether a simulated classroom plays along."""
     otel: bool = False

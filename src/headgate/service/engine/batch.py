@@ -22,14 +22,13 @@ from headgate.service.engine.records import LoggedDecision, Reports, not_the_one
 from headgate.service.engine.requests import Busy, Decide, LiveStep, Report
 from headgate.service.engine.windows import turn
 from headgate.service.faults import ConflictError, NotFoundError, ServiceError
+from headgate.service.settings import REMEMBERED_ARMS
 from headgate.service.store import statements
 from headgate.service.store.database import Statement, write
 
 _MOST_DECISIONS = 20_000
 _MOST_TEXT = 32_000_000
 """Characters of the answers of all of these: with what is read from them, some 100 MB."""
-_MOST_ARMS = 20_000
-"""Of all learners: some 19 KB each, half as much again where evidence fades."""
 _MOST_PLAYING = 1_000
 
 
@@ -58,6 +57,8 @@ class Memory:
     """How often rows of theirs had gone: decisions that are remembered may be among them."""
     arms: dict[str, int] = field(default_factory=dict)
     """How many arms an allocator has: what a decision of it costs."""
+    most_arms: int = REMEMBERED_ARMS
+    """Of all learners: some 19 KB each, half as much again where evidence fades."""
     _lock: Lock = field(default_factory=Lock)
     """Batches that wait for an allocator go on in threads of their own."""
 
@@ -80,7 +81,7 @@ class Memory:
                 # A copy: other threads take theirs out meanwhile.
                 for allocator_id, learner in reversed(list(self.learners.items())):
                     arms += len(learner.names)
-                    if arms > _MOST_ARMS and allocator_id not in batch.learners:
+                    if arms > self.most_arms and allocator_id not in batch.learners:
                         self.learners.pop(allocator_id, None)
             self.decisions.update(batch.new_decisions)
             self.text += sum(len(decision.answer) for decision in batch.new_decisions.values())

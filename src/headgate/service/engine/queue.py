@@ -25,6 +25,7 @@ from headgate.service.engine.decide import decide
 from headgate.service.engine.live_batch import go_on, report_in_all
 from headgate.service.engine.requests import Busy, Change, Decide, LiveStep, Report, Request
 from headgate.service.faults import InternalError, ServiceError, UnavailableError
+from headgate.service.settings import REMEMBERED_ARMS
 from headgate.service.store import Database, statements
 from headgate.service.store.database import unavailable
 
@@ -65,9 +66,9 @@ _log = logging.getLogger("headgate.service")
 class Ledger:
     """Answers requests from a database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, remember_arms: int = REMEMBERED_ARMS) -> None:
         self.database = database
-        self.memory = Memory()
+        self.memory = Memory(most_arms=remember_arms)
         self._slowest = 0.0
         """Seconds of the slowest commit of late; each one after it makes it a tenth less."""
 

@@ -51,7 +51,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def running(app: FastAPI) -> AsyncIterator[None]:
         database = open_database(chosen.database)
         await asyncio.to_thread(warm_up)
-        service = app.state.service = Service(chosen, database, Queue(Ledger(database)))
+        service = app.state.service = Service(chosen, database, Queue(Ledger(database, chosen.remember_arms)))
         silence = telemetry.start(service) if chosen.otel else None
         beside = [asyncio.create_task(work) for work in _beside(service)]
         settle_memory()
