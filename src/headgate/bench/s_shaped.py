@@ -81,6 +81,20 @@ def batch() -> Result:
     return _against_the_first_release("batch", lambda: hg.solve(hg.Weibull(1.5), weight, rate, 20.0), 4.0)
 
 
+@benchmark("20 x 500 arms, Weibull 1.6: to a learner's 1e-6, against 1e-9")
+def rounding() -> Result:
+    rng = np.random.default_rng(5)
+    weight, rate = rng.uniform(0.3, 0.95, (20, 500)), 1.0 / rng.uniform(0.3, 2.0, (20, 500))
+
+    def solve(tol: float) -> hg.Allocation:
+        return hg.solve(hg.Weibull(1.6), weight, rate, 250.0, tol=tol)
+
+    ours, exact = side_by_side(lambda: solve(1e-6), lambda: solve(1e-9), clock=process_time)
+    best, bound = solve(1e-6), solve(1e-9).bound
+    lost = float(np.max(1.0 - best.value / bound))
+    return Result(ours, exact, 1.3, f"{best.nodes.mean():.1f} nodes, at most {lost:.1e} lost", lost <= 1e-6)
+
+
 def _near_equal(arms: int, most: float) -> None:
     @benchmark(f"near-equal arms, K={arms:,}, rates within 1e-6 to 1e-2: the longest, seconds")
     def run() -> AtMost:
