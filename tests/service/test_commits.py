@@ -73,8 +73,11 @@ def test_the_loop_has_its_turn_between_batches(sqlite_url: str) -> None:
 
 
 def test_a_batch_has_those_who_were_on_their_way(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From its socket to the queue a request takes some turns of the loop: who comes first waits for those behind."""
-    sizes, others = list[int](), 20
+    """From its socket to the queue a request takes some turns of the loop: those who come first wait for those behind.
+
+    Who asks alone, after another who did, waits for nobody.
+    """
+    sizes, turns, others = list[int](), list[int](), 20
 
     async def play() -> None:
         ledger = Ledger(open_database(sqlite_url))
@@ -84,18 +87,27 @@ def test_a_batch_has_those_who_were_on_their_way(sqlite_url: str, monkeypatch: p
             sizes.extend([len(requests)] if requests else [])  # it ends with none
             return await answer_in(wait, requests, patient)
 
+        async def turned(seconds: float) -> None:
+            turns[-1] += 1
+            await sleep(seconds)
+
         monkeypatch.setattr(ledger, "answer_in", noted)
+        sleep = asyncio.sleep
+        monkeypatch.setattr(asyncio, "sleep", turned)
         waiting = Queue(ledger)
 
-        async def ask(turns: int) -> None:
-            for _ in range(turns):
-                await asyncio.sleep(0.0)
+        async def ask(after: int) -> None:
+            for _ in range(after):
+                await sleep(0.0)
             with pytest.raises(NotFoundError):
                 await waiting.ask(Report("nobody's", Outcome(results={})))
 
-        await asyncio.gather(ask(0), *(ask(3) for _ in range(others)))
+        for first in (1, 2, 1, 1):
+            turns.append(0)
+            await asyncio.gather(*(ask(0) for _ in range(first)), *(ask(3) for _ in range(others if first > 1 else 0)))
         await waiting.stop()
         ledger.database.close()
 
     asyncio.run(play())
-    assert sizes == [1 + others]
+    assert sizes == [1, 2 + others, 1, 1]
+    assert turns == [0, queue._TURNS, queue._TURNS, 0]
