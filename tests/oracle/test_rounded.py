@@ -65,3 +65,16 @@ def test_within_limits(seed: int) -> None:
 def test_a_tolerance_of_nothing_is_kept() -> None:
     weight, rate, budget = draw(LAWS["weibull"], 0)
     assert hg.solve(LAWS["weibull"], weight, rate, budget, tol=1e-12).gap <= 1e-12
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nobody_takes_up_more_than_there_is_room_for(seed: int) -> None:
+    """Every arm in use is within 1e-6 of what it may get: the others cannot make up for the one that is rounded."""
+    law = LAWS["weibull"]
+    weight, rate, budget = draw(law, seed)
+    free = hg.solve(law, weight, rate, budget, tol=TOLERANCE)
+    upper = np.where(free.x > 0.0, free.x * (1.0 + 1e-6), np.inf)
+    best = hg.solve(law, weight, rate, budget, upper=upper, tol=1e-4)
+    assert np.all(best.x <= upper)
+    assert best.value == pytest.approx((weight * law.cdf(best.x, rate)).sum(), rel=1e-12)
+    assert 0.0 <= best.gap <= 1e-4

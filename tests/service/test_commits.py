@@ -15,6 +15,7 @@ from headgate.service.engine.queue import Ledger, Queue
 from headgate.service.engine.requests import Change, Report
 from headgate.service.faults import NotFoundError
 from headgate.service.store import open_database
+from tests.service import asking
 
 
 def test_after_a_slow_commit_the_next_are_waited_for_elsewhere(
@@ -111,3 +112,30 @@ def test_a_batch_has_those_who_were_on_their_way(sqlite_url: str, monkeypatch: p
     asyncio.run(play())
     assert sizes == [1, 2 + others, 1, 1]
     assert turns == [0, queue._TURNS, queue._TURNS, 0]
+
+
+@pytest.mark.parametrize(("arms", "in_the_loop"), [(500, True), (queue._MANY_ARMS, False)])
+def test_what_may_take_long_is_not_done_in_the_loop(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, arms: int, in_the_loop: bool
+) -> None:
+    """By what is known of an allocator; here the thread's way is the ledger's `answer`."""
+    ways: list[bool] = []
+
+    async def play() -> None:
+        ledger = Ledger(open_database(sqlite_url))
+        asking.create(ledger)
+        ledger.memory.arms["quiz"] = arms
+        answer = ledger.answer
+
+        def elsewhere(requests: Any, patient: bool = True) -> list[Any]:
+            ways.append(False)
+            return answer(requests, patient)
+
+        monkeypatch.setattr(ledger, "answer", elsewhere)
+        waiting = Queue(ledger)
+        assert isinstance(await waiting.ask(asking.ask("d")), str)
+        await waiting.stop()
+        ledger.database.close()
+
+    asyncio.run(play())
+    assert (ways == []) is in_the_loop
