@@ -24,7 +24,7 @@ from headgate.service import upkeep, views
 from headgate.service.backup import backup, restore
 from headgate.service.bodies import EvidenceBody
 from headgate.service.edge_bodies import Push
-from headgate.service.engine import changes, pushes, removals, retractions, versions, windows
+from headgate.service.engine import changes, learner, pushes, removals, retractions, versions, windows
 from headgate.service.engine.learner import Learner
 from headgate.service.engine.queue import Ledger
 from headgate.service.engine.records import LoggedDecision
@@ -57,6 +57,13 @@ class Clock:
 
     def pass_by(self, hours: float) -> None:
         self.now += round(hours * HOUR)
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of the evidence is written in one row much more often: the end of a window takes a `seq` and writes none."""
+    monkeypatch.setattr(learner, "_WHOLE_EVERY", 5)
+    monkeypatch.setattr(learner, "_REPLACED_EVERY", 2)
 
 
 @pytest.fixture
@@ -151,11 +158,11 @@ def weighted(rows: list[tuple[int, Any]], now: int, hours: float, begun: int, *,
 
 
 def check(database: Database, ledgers: list[Ledger], expected: Any) -> None:
-    for learner in (learned(database), *(one for ledger in ledgers for one in ledger.memory.learners.values())):
-        assert np.array_equal(learner.weighed.bins, expected[:3])
-        assert np.array_equal(learner.state.evidence.bins, expected[:3])
-        assert learner.state.budgets is not None
-        assert np.array_equal(learner.state.budgets.bins, expected[3:])
+    for one in (learned(database), *(each for ledger in ledgers for each in ledger.memory.learners.values())):
+        assert np.array_equal(one.weighed.bins, expected[:3])
+        assert np.array_equal(one.state.evidence.bins, expected[:3])
+        assert one.state.budgets is not None
+        assert np.array_equal(one.state.budgets.bins, expected[3:])
 
 
 def step(ledger: Ledger, rng: random.Random, number: int, asker: Asker, **more: Any) -> None:
@@ -365,13 +372,13 @@ def test_why_knows_what_counted_then(database: Database, clock: Clock) -> None:
             do(ledger, partial(_retract, 100 + number, RetractionRequest(since=since)))
 
     def known(connection: Connection, key: str) -> Any:
-        learner, decision = (
+        one, decision = (
             Learner(connection, row_of(connection, "quiz")),
             decision_row(connection, key, None, ANYBODY),
         )
-        fading = learner.spec.fading
+        fading = one.spec.fading
         assert fading is not None
-        return weighed_then(connection, learner, fading, LoggedDecision.of_row(decision)).bins
+        return weighed_then(connection, one, fading, LoggedDecision.of_row(decision)).bins
 
     for key, bins in then.items():
         assert np.array_equal(database.look(partial(known, key=key)), bins), key
@@ -432,9 +439,9 @@ def test_retired_arms_fade_too(database: Database, clock: Clock) -> None:
     clock.pass_by(9.0)
     asking.play(ledger, 4, seed=1)
     expected = weighted(of_the_log(database), clock.now, 8.0, 0)
-    (learner,) = ledger.memory.learners.values()
-    assert np.array_equal(learner.weighed.bins, expected[:3])
-    assert np.array_equal(learner.state.evidence.bins, expected[[0, 2]])
+    (one,) = ledger.memory.learners.values()
+    assert np.array_equal(one.weighed.bins, expected[:3])
+    assert np.array_equal(one.state.evidence.bins, expected[[0, 2]])
     assert verify(database) == []
 
 

@@ -172,9 +172,9 @@ class Batch:
             else:
                 self._open(learner, row)
         if behind:  # another worker has learned: one statement for all of them
-            read_cells(self.connection, behind, {key: self.learners[key].everything for key in behind})
+            latest = read_cells(self.connection, behind, {key: self.learners[key].everything for key in behind})
             for key in behind:
-                self.learners[key].has_read(self.rows[key]["seq"])
+                self.learners[key].has_read(self.rows[key]["seq"], latest)
         if not self.patient and (names - self.ids.keys() or ids - self.rows.keys()):
             for row in statements.ALLOCATORS.rows(self.connection, ids=list(ids), names=list(names)):
                 if row["id"] not in self.rows:

@@ -38,16 +38,19 @@ def add_packed(stored: bytes, evidence: Evidence) -> None:
     evidence.bins[row, kind, SUM, place] += table["total"]
 
 
-def read_cells(connection: Connection, since: Mapping[int, int], evidence: Mapping[int, Evidence]) -> None:
+def read_cells(connection: Connection, since: Mapping[int, int], evidence: Mapping[int, Evidence]) -> dict[int, int]:
     """Let the evidence of allocators, as it was at a `seq` of each, follow what was added since.
 
-    The last row of that is of budgets.
+    The last row of that is of budgets. Returned is the `seq` of the latest row of each, where there is one.
     """
+    latest: dict[int, int] = {}
     for row in statements.CELLS.rows(connection, pairs=list(since.items())):
         own = evidence[row["allocator_id"]]
         if row["whole"]:
             own.bins[...] = 0.0
         add_packed(row["cells"], own)
+        latest[row["allocator_id"]] = row["seq"]
+    return latest
 
 
 def read_evidence(connection: Connection, allocator_id: int, arms: int, max_budget: float) -> tuple[Evidence, Evidence]:

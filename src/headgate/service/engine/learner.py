@@ -34,7 +34,7 @@ _END = 2**62
 """More decisions than there ever are."""
 _KEEP_EVERY = 500  # decisions and reports after which the state of a policy in order is kept
 _WHOLE_EVERY = 256
-"""At each so manieth `seq`, all of the evidence is written: what was added before it goes, ever so little at a time."""
+"""The first row from each so manieth `seq` on is all of the evidence: rows that are as many `seq` older may go."""
 _REPLACED_EVERY = 8
 _MOST_NOTES = 1_000
 """Reports whose cells are noted one by one: a batch has fewer, a retraction may have a million."""
@@ -52,6 +52,8 @@ class Learner(Decider):
         self.id: int = row["id"]
         self.name: str = row["name"]
         self.config = self.seq = -1
+        self._written = 0
+        """The `seq` of the latest row of its evidence: at some nothing is added, but less of it counts."""
         self.catch_up(connection, row)
 
     def catch_up(self, connection: Connection, row: schema.Fields) -> None:
@@ -60,7 +62,8 @@ class Learner(Decider):
             self._configure(connection, row)
         if row["seq"] != self.seq:
             since, self.seq = self.seq, row["seq"]
-            read_cells(connection, {self.id: since}, {self.id: self.everything})
+            latest = read_cells(connection, {self.id: since}, {self.id: self.everything})
+            self._written = latest.get(self.id, self._written)
             if self.fading is not None:
                 faded = statements.FADED.rows(connection, allocator_id=self.id, since=since)
                 self.fade(cells_of_text(faded[0]["cells"]) if faded else self._faded, self.seq)
@@ -69,9 +72,9 @@ class Learner(Decider):
         if self.ordered:
             self._follow(connection, row)
 
-    def has_read(self, seq: int) -> None:
-        """Stand at this `seq`: `everything` is what the database holds there."""
-        self.seq = seq
+    def has_read(self, seq: int, latest: Mapping[int, int]) -> None:
+        """Stand at this `seq`: `everything` is what the database holds there; the latest rows read are at these."""
+        self.seq, self._written = seq, latest.get(self.id, self._written)
         if self._some:
             self._share()
 
@@ -98,6 +101,7 @@ class Learner(Decider):
         baseline = self.spec.baseline
         self.baseline = None if baseline is None else Baseline(baseline, self.active_names, self.policy)
         self.config, self.seq = row["config"], -1
+        self._written = 0
         self.everything, self._delta = (Evidence.empty(len(arms) + 1, self.spec.max_budget) for _ in range(2))
         """The evidence of all arms, and of budgets in the last row."""
         self.evidence, budgets = of_arms_and_budgets(self.everything)
@@ -247,7 +251,7 @@ class Learner(Decider):
             self._weigh(np.unique(table[:, 0]))
         if self._some:
             self._share()
-        whole = self.seq % _WHOLE_EVERY == 0
+        whole, self._written = self.seq // _WHOLE_EVERY > self._written // _WHOLE_EVERY, self.seq
         stored = packed(cells_of(self.everything.bins) if whole else table, budgets=len(self.names))
         row = {"allocator_id": self.id, "seq": self.seq, "whole": whole, "cells": stored}
         if self.seq % _REPLACED_EVERY:

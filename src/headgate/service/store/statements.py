@@ -57,7 +57,7 @@ def _reports(lite: bool) -> sa.Select[Any]:
 
 def _cells(lite: bool) -> sa.Select[Any]:
     table, since = schema.evidence.c, _pairs(lite).subquery()
-    query = sa.select(table.allocator_id, table.whole, table.cells).order_by(table.allocator_id, table.seq)
+    query = sa.select(table.allocator_id, table.seq, table.whole, table.cells).order_by(table.allocator_id, table.seq)
     return query.where(table.allocator_id == since.c.first, table.seq > since.c.second)
 
 
