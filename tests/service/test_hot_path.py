@@ -9,12 +9,15 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+import uvicorn
 from sqlalchemy import text
+from typer.testing import CliRunner
 
+from headgate.cli.app import app as command
 from headgate.service.engine import batch, cells
 from headgate.service.engine.queue import Ledger, Queue
 from headgate.service.engine.requests import Busy, Change, Decide, Request
-from headgate.service.settings import Settings
+from headgate.service.settings import REMEMBERED_ARMS, Settings
 from headgate.service.store import Database, open_database
 from headgate.service.store import database as store
 from headgate.service.verify import verify
@@ -190,3 +193,14 @@ def test_the_service_remembers_as_many_arms_as_it_is_told(sqlite_url: str, monke
     monkeypatch.setattr(app, "Ledger", kept)
     with running(Settings(database=sqlite_url, keys=False, remember_arms=123)):
         assert [one.memory.most_arms for one in ledgers] == [123]
+
+
+def test_the_command_line_hands_on_how_many(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the environment, to every worker; what it says by default is what a service does by default."""
+    monkeypatch.setenv("HEADGATE_SERVICE", "{}")  # it is left there: put back when the test ends
+    seen: list[int] = []
+    monkeypatch.setattr(uvicorn, "run", lambda *_, **__: seen.append(Settings.from_environment().remember_arms))
+    for options in ([], ["--remember-arms", "7"]):
+        result = CliRunner().invoke(command, ["serve", "--database", sqlite_url, "--port", "0", *options])
+        assert result.exit_code == 0, result.output
+    assert seen == [REMEMBERED_ARMS, 7]
